@@ -1,0 +1,5 @@
+"""How the changes of a batch become one commit of a table."""
+
+from cdc.apply.merge import KeyBounds, merge_changes
+
+__all__ = ["KeyBounds", "merge_changes"]

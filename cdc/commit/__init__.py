@@ -1,0 +1,16 @@
+"""Iceberg's Java API: tables, atomic commits, ledgers. The only door to it."""
+
+from cdc.commit.catalog import IcebergCatalog
+from cdc.commit.java_errors import translated
+from cdc.commit.ledger import read_ledger
+from cdc.commit.row_delta import RowChange, commit_rows
+from cdc.commit.table import IcebergTable
+
+__all__ = [
+    "IcebergCatalog",
+    "IcebergTable",
+    "RowChange",
+    "commit_rows",
+    "read_ledger",
+    "translated",
+]

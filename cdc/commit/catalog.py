@@ -1,0 +1,84 @@
+"""Find and create tables."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyiceberg.schema import Schema
+from pyspark.sql import SparkSession
+
+from cdc.commit.java_errors import java_name, translated
+from cdc.commit.java_values import java_array
+from cdc.commit.table import IcebergTable
+from cdc.model import TableName
+
+
+class IcebergCatalog:
+    """The catalog that holds the mirrored tables, as Spark has it open."""
+
+    def __init__(self, spark: SparkSession, name: str) -> None:
+        self.name = name
+        self._gateway: Any = spark.sparkContext._gateway
+        self._jvm = self._gateway.jvm
+        with translated(f"the catalog {name}"):
+            self._catalog = self._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
+                spark._jsparkSession, name
+            )
+
+    def load(self, name: TableName) -> IcebergTable | None:
+        """Open a table, or say that there is none."""
+        with translated(str(name)):
+            try:
+                table = self._catalog.loadTable(self._identifier(name))
+            except Py4JJavaError as error:
+                if java_name(error).endswith(("NoSuchTableException", "NoSuchNamespaceException")):
+                    return None
+                raise
+        return IcebergTable(name, table, self._gateway)
+
+    def create(
+        self,
+        name: TableName,
+        schema: Schema,
+        properties: Mapping[str, str],
+        location: str | None,
+    ) -> IcebergTable:
+        """Create an unpartitioned table, or open the one that somebody made in the meantime."""
+        with translated(str(name)):
+            self._create_namespaces(name)
+            parsed = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema.model_dump_json())
+            builder = self._catalog.buildTable(self._identifier(name), parsed)
+            for key, value in properties.items():
+                builder = builder.withProperty(key, value)
+            if location is not None:
+                builder = builder.withLocation(location)
+            try:
+                table = builder.create()
+            except Py4JJavaError as error:
+                if not java_name(error).endswith("AlreadyExistsException"):
+                    raise
+                table = self._catalog.loadTable(self._identifier(name))
+        return IcebergTable(name, table, self._gateway)
+
+    def sql_name(self, name: TableName) -> str:
+        """Quote a table's whole name for Spark SQL."""
+        parts = (self.name, *name.namespace, name.table)
+        return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+    def _create_namespaces(self, name: TableName) -> None:
+        for depth in range(1, len(name.namespace) + 1):
+            namespace = self._namespace(name.namespace[:depth])
+            try:
+                if not self._catalog.namespaceExists(namespace):
+                    self._catalog.createNamespace(namespace)
+            except Py4JJavaError as error:
+                if not java_name(error).endswith("AlreadyExistsException"):
+                    raise
+
+    def _identifier(self, name: TableName) -> Any:
+        identifier = self._jvm.org.apache.iceberg.catalog.TableIdentifier
+        return identifier.of(self._namespace(name.namespace), name.table)
+
+    def _namespace(self, levels: tuple[str, ...]) -> Any:
+        names = java_array(self._gateway, self._jvm.java.lang.String, levels)
+        return self._jvm.org.apache.iceberg.catalog.Namespace.of(names)

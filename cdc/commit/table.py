@@ -1,0 +1,84 @@
+"""One Iceberg table: what the stages need to know of it, and its columns' changes."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, NestedField
+
+from cdc.commit.java_errors import translated
+from cdc.model import TableName, WrittenFile
+
+
+class IcebergTable:
+    """A loaded table; it sees other writers' commits only after `refresh`."""
+
+    def __init__(self, name: TableName, table: Any, gateway: Any) -> None:
+        self.name = name
+        self.java = table
+        self.gateway = gateway
+        self.jvm = gateway.jvm
+
+    def refresh(self) -> None:
+        """See the newest commit."""
+        with translated(str(self.name)):
+            self.java.refresh()
+
+    @property
+    def schema(self) -> Schema:
+        """The table's columns."""
+        text = self.jvm.org.apache.iceberg.SchemaParser.toJson(self.java.schema())
+        return Schema.model_validate_json(text)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The table's properties."""
+        return dict(self.java.properties())
+
+    @property
+    def data_location(self) -> str:
+        """The folder into which data files go."""
+        return str(self.java.locationProvider().newDataLocation("x")).removesuffix("/x")
+
+    @property
+    def snapshot_id(self) -> int | None:
+        """The newest snapshot, if there is any."""
+        snapshot = self.java.currentSnapshot()
+        return None if snapshot is None else int(snapshot.snapshotId())
+
+    @property
+    def empty(self) -> bool:
+        """Whether the table surely has no row."""
+        snapshot = self.java.currentSnapshot()
+        return snapshot is None or snapshot.summary().get("total-records") == "0"
+
+    def summaries(self) -> Iterator[dict[str, str]]:
+        """Go through the snapshots that led to the current one, newest first."""
+        snapshot = self.java.currentSnapshot()
+        while snapshot is not None:
+            yield dict(snapshot.summary())
+            parent = snapshot.parentId()
+            snapshot = None if parent is None else self.java.snapshot(parent)
+
+    def add_columns(self, columns: Sequence[tuple[str, IcebergType]]) -> None:
+        """Add optional columns at the end, in one commit. A column that is there already is left."""
+        with translated(str(self.name)):
+            self.java.refresh()
+            update = self.java.updateSchema()
+            known = {column.name for column in self.schema.fields}
+            for name, kind in columns:
+                if name not in known:
+                    # With a parent of null a dot in the name makes no path.
+                    update = update.addColumn(None, name, self._java_type(kind))
+            update.commit()
+
+    def remove(self, files: Iterable[WrittenFile]) -> None:
+        """Delete files that no commit names. One that is gone already is no error."""
+        with translated(str(self.name)):
+            for file in files:
+                self.java.io().deleteFile(file.path)
+
+    def _java_type(self, kind: IcebergType) -> Any:
+        schema = Schema(NestedField(1, "x", kind, required=False))
+        parsed = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema.model_dump_json())
+        return parsed.findType("x")

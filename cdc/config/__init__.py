@@ -1,0 +1,72 @@
+"""One TOML file per database, as frozen and validated objects."""
+
+from pathlib import Path
+
+from cdc.config.choices import (
+    ApplyMode,
+    CatalogType,
+    Connector,
+    DeleteKind,
+    OnDelete,
+    RecordFormat,
+    SchemaChange,
+)
+from cdc.config.not_yet import not_yet
+from cdc.config.secret import Secret, reveal, revealed, unreadable
+from cdc.config.settings import (
+    CatalogConfig,
+    ConnectConfig,
+    KafkaConfig,
+    MaintenanceConfig,
+    MirrorConfig,
+    RegistryConfig,
+    ResolvedRule,
+    SourceConfig,
+    SparkConfig,
+    StreamConfig,
+    TableDefaults,
+    TableRule,
+    TablesConfig,
+    TargetConfig,
+)
+
+__all__ = [
+    "ApplyMode",
+    "CatalogConfig",
+    "CatalogType",
+    "ConnectConfig",
+    "Connector",
+    "DeleteKind",
+    "KafkaConfig",
+    "MaintenanceConfig",
+    "MirrorConfig",
+    "OnDelete",
+    "RecordFormat",
+    "RegistryConfig",
+    "ResolvedRule",
+    "SchemaChange",
+    "Secret",
+    "SourceConfig",
+    "SparkConfig",
+    "StreamConfig",
+    "TableDefaults",
+    "TableRule",
+    "TablesConfig",
+    "TargetConfig",
+    "load_config",
+    "not_yet",
+    "reveal",
+    "revealed",
+    "unreadable",
+]
+
+
+def load_config(path: Path | str) -> MirrorConfig:
+    """Read, check and complete the config file of one database.
+
+    Raises:
+        ConfigError: With every problem of the file at once.
+    """
+    from cdc.config import load  # imports pydantic: late, since workers only need the objects
+
+    return load.load_config(path)

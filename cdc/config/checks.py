@@ -1,0 +1,239 @@
+"""What a value must look like. Each check raises Misfit, which says what to write instead."""
+
+import difflib
+import re
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from cdc.errors import Problem
+
+PLACEHOLDERS = ("server", "database", "schema", "table")
+
+_SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
+_TOPIC_GLOB = re.compile(r"[A-Za-z0-9._*?!\[\]-]+")
+_INTERVAL = re.compile(r"\d+ +(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
+
+
+class Misfit(ValueError):
+    """Values that do not fit their settings. The paths start at the place that is checked."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(*problems)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return "; ".join(str(problem) for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Marks a setting, within its `Annotated`, with the check of its value.
+
+    Validation calls it for every setting by itself, so that one wrong setting hides no other.
+    """
+
+    check: Callable[[Any], None]
+    before: bool = False  # look at the value as written, before it is turned into its type
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Put the check around the setting's type. A core schema is a plain dict: no import."""
+
+        def checked(value: object) -> object:
+            self.check(value)
+            return value
+
+        return {
+            "type": "function-before" if self.before else "function-after",
+            "function": {"type": "no-info", "function": checked},
+            "schema": handler(source),
+        }
+
+
+def check_settings(settings: object) -> None:
+    """Check a config object that was built by hand as loading would have checked it.
+
+    Raises:
+        Misfit: With all settings that do not fit.
+    """
+    problems: list[Problem] = []
+    for name, hint in get_type_hints(type(settings), include_extras=True).items():
+        for mark in getattr(hint, "__metadata__", ()):
+            if isinstance(mark, Check):
+                try:
+                    mark.check(getattr(settings, name))
+                except Misfit as misfit:
+                    problems.extend(
+                        Problem(f"{name}.{problem.path}".rstrip("."), problem.text, problem.advice)
+                        for problem in misfit.problems
+                    )
+    if problems:
+        raise Misfit(*problems)
+
+
+def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Find what was probably meant."""
+    by_lower = {candidate.lower().replace("-", "_"): candidate for candidate in words}
+    found = difflib.get_close_matches(word.lower().replace("-", "_"), by_lower, n=1, cutoff=cutoff)
+    return by_lower[found[0]] if found else None
+
+
+def safe_word(value: str) -> None:
+    """Accept a word that is safe in a file name, a table property and a metric label."""
+    if not _SAFE_WORD.fullmatch(value):
+        raise _misfit(
+            "must be one word of letters, digits, _ and -", 'Such as "shop" or "shop-eu".'
+        )
+
+
+def topic_globs(value: Sequence[str]) -> None:
+    """Accept at least one glob, each of characters that a topic may have."""
+    if not value:
+        raise _misfit("names no topic", 'Such as ["shop.public.*"].')
+    problems = [
+        Problem(f"[{index}]", "is no topic name or glob", 'Such as "shop.public.*".')
+        for index, glob in enumerate(value)
+        if not _TOPIC_GLOB.fullmatch(glob)
+    ]
+    if problems:
+        raise Misfit(*problems)
+
+
+def table_glob(value: str) -> None:
+    """Accept a glob over schema.table."""
+    schema, _, table = value.partition(".")
+    if not schema or not table:
+        raise _misfit("must look like schema.table", 'Such as "public.orders" or "*.orders".')
+
+
+def words(value: Sequence[str]) -> None:
+    """Accept names that are neither empty nor given twice."""
+    problems = [
+        Problem(f"[{index}]", "is empty" if not word.strip() else "is there twice", "Remove it.")
+        for index, word in enumerate(value)
+        if not word.strip() or word in value[:index]
+    ]
+    if problems:
+        raise Misfit(*problems)
+
+
+def type_names(value: Mapping[str, str]) -> None:
+    """Accept a type name for each column."""
+    problems = [
+        Problem(column, "names no type", 'Such as "string".')
+        for column, name in value.items()
+        if not name.strip() or not column.strip()
+    ]
+    if problems:
+        raise Misfit(*problems)
+
+
+def interval(value: str) -> None:
+    """Accept an interval as Spark reads it: a number and a unit."""
+    if not _INTERVAL.fullmatch(value):
+        raise _misfit("must be a number and a unit", 'Such as "10 seconds" or "1 minute".')
+
+
+def positive(value: object) -> None:
+    """Accept a count of at least one; `true` is no count, though Python would take it for 1."""
+    if isinstance(value, bool) or (isinstance(value, int) and value < 1):
+        raise _misfit("must be a whole number of at least 1", "Such as 500000.")
+
+
+def location(value: str | None) -> None:
+    """Accept a path or a URI."""
+    if value is not None and (not value.strip() or "\0" in value):
+        raise _misfit(
+            "must be a path or a URI", 'Such as "mirror/warehouse" or "s3://bucket/folder".'
+        )
+
+
+def catalog_uri(value: object) -> None:
+    """Accept any URI but a database in memory, which no other process can see."""
+    if isinstance(value, str):
+        location(value)
+        if re.fullmatch(r"sqlite(\+\w+)?:(//(/:memory:.*)?)?", value):
+            raise _misfit(
+                "is a catalog in memory, which ends with the process",
+                'Name a file, such as "sqlite:///mirror/catalog.db".',
+            )
+
+
+def address(value: object) -> None:
+    """Accept an http address, or a secret that holds one."""
+    if isinstance(value, str) and not re.match(r"https?://[^\s/]", value):
+        raise _misfit("must be an http:// or https:// address", 'Such as "http://localhost:8081".')
+
+
+def table_template(value: str) -> None:
+    """Accept a template that gives every source table a namespace and a name."""
+    advice = 'Such as "{database}.{table}"; known are ' + " ".join(
+        f"{{{name}}}" for name in PLACEHOLDERS
+    )
+    try:
+        pieces = list(string.Formatter().parse(value))
+    except ValueError:
+        raise _misfit("has a brace too many or too few", advice) from None
+    problems = [
+        Problem("", f"has the unknown placeholder {{{name}}}", advice)
+        for _, name, spec, conversion in pieces
+        if name is not None and (name not in PLACEHOLDERS or spec or conversion)
+    ]
+    if "{{" in value or "}}" in value:
+        problems.append(Problem("", "has doubled braces", advice))
+    if not any(name == "table" for _, name, _, _ in pieces):
+        problems.append(Problem("", "has no {table}, so all tables would be one", advice))
+    if "." not in value:
+        problems.append(Problem("", "has no dot between namespace and table", advice))
+    elif not all(part.strip() for part in value.split(".")):
+        problems.append(Problem("", "has an empty part", advice))
+    if problems:
+        raise Misfit(*problems)
+
+
+def has_bootstrap_servers(options: Mapping[str, object]) -> None:
+    """Accept Kafka options that say where Kafka is."""
+    if not options.get("bootstrap.servers"):
+        typo = nearest("bootstrap.servers", options)
+        advice = f"It is written as {typo!r} now." if typo else 'Such as "localhost:9092".'
+        raise Misfit(Problem("bootstrap.servers", "is missing", advice))
+
+
+def catalog_options(options: Mapping[str, object]) -> None:
+    """Accept any option that is no misspelt setting of [catalog]."""
+    _no_misspelling(options, ("type", "uri", "warehouse"))
+
+
+def registry_options(options: Mapping[str, object]) -> None:
+    """Accept any option that is no misspelt setting of [registry]."""
+    _no_misspelling(options, ("url",))
+
+
+def spark_options(options: Mapping[str, object]) -> None:
+    """Accept Spark's own options."""
+    problems = []
+    for name in options:
+        if not name.startswith("spark."):
+            typo = nearest(name, ("master",))
+            problems.append(
+                Problem(name, "is no Spark option", f'Write "{typo or "spark." + name}".')
+            )
+    if problems:
+        raise Misfit(*problems)
+
+
+def _no_misspelling(options: Mapping[str, object], named: Sequence[str]) -> None:
+    problems = [
+        Problem(name, "is unknown", f"Did you mean {meant}?")
+        for name in options
+        if "." not in name and (meant := nearest(name, named, cutoff=0.65))
+    ]
+    if problems:
+        raise Misfit(*problems)
+
+
+def _misfit(text: str, advice: str) -> Misfit:
+    return Misfit(Problem("", text, advice))

@@ -1,0 +1,382 @@
+"""Every setting of a config file: its name, type, default and meaning."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, ClassVar
+
+from cdc.config import checks
+from cdc.config.checks import Check, Misfit, check_settings
+from cdc.config.choices import (
+    ApplyMode,
+    CatalogType,
+    Connector,
+    DeleteKind,
+    OnDelete,
+    RecordFormat,
+    SchemaChange,
+)
+from cdc.config.paths import absolute_uri
+from cdc.config.secret import Secret, reveal, revealed
+from cdc.errors import Problem
+
+STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
+DEFAULT_CATALOG_URI = "sqlite:///mirror/catalog.db"
+DEFAULT_WAREHOUSE = "mirror/warehouse"
+LOCAL_CATALOGS = (CatalogType.SQL, CatalogType.HADOOP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceConfig:
+    """The database and its topics."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    connector: Annotated[Connector, "The database that Debezium reads"]
+    topics: Annotated[
+        tuple[str, ...],
+        Check(checks.topic_globs),
+        "Globs over topic names; new matching topics join while it runs",
+    ]
+    format: Annotated[RecordFormat, "How messages are written; `auto` tells each one apart"] = (
+        RecordFormat.AUTO
+    )
+    url: Annotated[Secret | str | None, "The database itself, for `init` and `verify`"] = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaConfig:
+    """The Kafka client's options."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    options: Annotated[
+        Mapping[str, Secret | str],
+        Check(checks.has_bootstrap_servers),
+        'Any Kafka client option; `"bootstrap.servers"` is required',
+    ]
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def client_options(self) -> dict[str, str]:
+        """The options with their secrets read, for a Kafka client."""
+        return revealed(self.options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryConfig:
+    """The schema registry, only for Avro."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    url: Annotated[Secret | str, Check(checks.address), "Address of the schema registry"]
+    options: Annotated[
+        Mapping[str, Secret | str],
+        Check(checks.registry_options),
+        "Any other option of the registry's client",
+    ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def client_options(self) -> dict[str, str]:
+        """All options with their secrets read, for a registry client."""
+        return {"url": reveal(self.url), **revealed(self.options)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectConfig:
+    """Kafka Connect, only for `connector` and `resnapshot`."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    url: Annotated[Secret | str, Check(checks.address), "Address of Kafka Connect"]
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogConfig:
+    """The Iceberg catalog, in pyiceberg's names."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    type: Annotated[CatalogType, "The kind of catalog"] = CatalogType.SQL
+    uri: Annotated[
+        Secret | str | None,
+        Check(checks.catalog_uri),
+        "Where the catalog is; `rest` and `hive` have no default",
+    ] = DEFAULT_CATALOG_URI
+    warehouse: Annotated[
+        str | None,
+        Check(checks.location),
+        "Where the tables are: a folder or a URI; `rest`, `hive` and `glue` have no default",
+    ] = DEFAULT_WAREHOUSE
+    options: Annotated[
+        Mapping[str, Secret | str],
+        Check(checks.catalog_options),
+        "Any other option of the catalog and its storage",
+    ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        # The defaults are for a catalog on this machine; a server or a cloud has its own.
+        if self.type is not CatalogType.SQL and self.uri == DEFAULT_CATALOG_URI:
+            object.__setattr__(self, "uri", None)
+        if self.type not in LOCAL_CATALOGS and self.warehouse == DEFAULT_WAREHOUSE:
+            object.__setattr__(self, "warehouse", None)
+        if self.type in (CatalogType.REST, CatalogType.HIVE) and self.uri is None:
+            example = (
+                "http://localhost:8181" if self.type is CatalogType.REST else "thrift://hive:9083"
+            )
+            raise Misfit(
+                Problem("uri", f"is missing: type = {self.type} needs it", f'Such as "{example}".')
+            )
+
+    def properties(self) -> dict[str, str]:
+        """The properties in pyiceberg's names, with their secrets read."""
+        named: dict[str, str] = {"type": self.type.value}
+        if isinstance(self.uri, Secret):
+            named["uri"] = absolute_uri(self.uri.reveal(), self.uri.folder)
+        elif self.uri is not None:
+            named["uri"] = self.uri
+        if self.warehouse is not None:
+            named["warehouse"] = self.warehouse
+        return named | revealed(self.options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetConfig:
+    """The names of the mirrored tables."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    table: Annotated[
+        str,
+        Check(checks.table_template),
+        "Name of a mirrored table, from `{server}` `{database}` `{schema}` `{table}`",
+    ] = "{database}.{table}"
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def identifier(self, *, server: str, database: str, schema: str, table: str) -> tuple[str, ...]:
+        """Name the mirror of one source table: its namespace, part by part, then its own name.
+
+        A dot inside a source name stays within its part.
+        """
+        names = {"server": server, "database": database, "schema": schema, "table": table}
+        return tuple(part.format(**names) for part in self.table.split("."))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamConfig:
+    """How often, how much, and where the stream keeps its scratch files."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    trigger: Annotated[str, Check(checks.interval), "Time from one batch's start to the next"] = (
+        "10 seconds"
+    )
+    max_records: Annotated[
+        int, Check(checks.positive, before=True), "Most records that one batch takes"
+    ] = 500_000
+    checkpoint: Annotated[
+        str, Check(checks.location), "Scratch folder of the stream; the tables hold the truth"
+    ] = "mirror/checkpoint"
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefaults:
+    """How a table is mirrored that no rule changes."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    mode: Annotated[
+        ApplyMode, "Current state, every change as a row, or every version with its times"
+    ] = ApplyMode.MIRROR
+    deletes: Annotated[
+        DeleteKind, "Fast and readable everywhere, or lowest latency with slower readers"
+    ] = DeleteKind.POSITIONAL
+    on_delete: Annotated[OnDelete, "Remove a deleted row, or keep and mark it"] = OnDelete.HARD
+    schema_change: Annotated[SchemaChange, "What a change of columns does to the mirror"] = (
+        SchemaChange.EVOLVE
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRule:
+    """How the source tables that match one pattern are mirrored."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    match: Annotated[
+        str,
+        Check(checks.table_glob),
+        "Glob over `schema.table`, or `database.table` where there are no schemas; "
+        "the first matching rule wins",
+    ]
+    mode: Annotated[ApplyMode | None, "Instead of `tables.defaults.mode`"] = None
+    deletes: Annotated[DeleteKind | None, "Instead of `tables.defaults.deletes`"] = None
+    on_delete: Annotated[OnDelete | None, "Instead of `tables.defaults.on_delete`"] = None
+    schema_change: Annotated[SchemaChange | None, "Instead of `tables.defaults.schema_change`"] = (
+        None
+    )
+    partition: Annotated[
+        tuple[str, ...], Check(checks.words), "Partition fields, such as `day(created_at)`"
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Check(checks.words), "Columns that are not mirrored"] = ()
+    hash: Annotated[
+        tuple[str, ...], Check(checks.words), "Columns of which only a hash is mirrored"
+    ] = ()
+    key: Annotated[
+        tuple[str, ...], Check(checks.words), "Key columns of a table without a primary key"
+    ] = ()
+    types: Annotated[
+        Mapping[str, str], Check(checks.type_names), "Iceberg types of columns, by column"
+    ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        problems = [
+            Problem("exclude", "holds a key column", "A key must be mirrored.")
+            for column in self.key
+            if column in self.exclude
+        ]
+        if self.key and self.mode is ApplyMode.APPEND:
+            problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
+        if problems:
+            raise Misfit(*problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedRule:
+    """Everything that is set for one source table, defaults included."""
+
+    mode: ApplyMode = ApplyMode.MIRROR
+    deletes: DeleteKind = DeleteKind.POSITIONAL
+    on_delete: OnDelete = OnDelete.HARD
+    schema_change: SchemaChange = SchemaChange.EVOLVE
+    partition: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hash: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesConfig:
+    """How the tables are mirrored."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    defaults: Annotated[TableDefaults, "For every table"] = field(default_factory=TableDefaults)
+    rules: Annotated[tuple[TableRule, ...], "For the tables that match"] = ()
+
+    def __post_init__(self) -> None:
+        matches = [rule.match for rule in self.rules]
+        problems = [
+            Problem(
+                f"rules[{index}].match",
+                f"is that of rules[{matches.index(match)}], which wins",
+                "Join the two rules.",
+            )
+            for index, match in enumerate(matches)
+            if match in matches[:index]
+        ]
+        if problems:
+            raise Misfit(*problems)
+
+    def rule_for(self, schema: str, table: str) -> ResolvedRule:
+        """Resolve what is set for one source table: the first matching rule over the defaults.
+
+        Args:
+            schema: The table's schema; its database, where the source has no schemas.
+            table: The table's name.
+        """
+        name = f"{schema}.{table}"
+        found = next((rule for rule in self.rules if fnmatchcase(name, rule.match)), None)
+        if found is None:
+            return ResolvedRule(
+                mode=self.defaults.mode,
+                deletes=self.defaults.deletes,
+                on_delete=self.defaults.on_delete,
+                schema_change=self.defaults.schema_change,
+            )
+        return ResolvedRule(
+            mode=found.mode or self.defaults.mode,
+            deletes=found.deletes or self.defaults.deletes,
+            on_delete=found.on_delete or self.defaults.on_delete,
+            schema_change=found.schema_change or self.defaults.schema_change,
+            partition=found.partition,
+            exclude=found.exclude,
+            hash=found.hash,
+            key=found.key,
+            types=found.types,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceConfig:
+    """The upkeep of the mirrored tables."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    enabled: Annotated[bool, "Do the upkeep that is due between batches"] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkConfig:
+    """The Spark that does the work."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    master: Annotated[
+        str, Check(checks.location), "Spark's master: `local[*]`, `spark://…`, `k8s://…`, `yarn`"
+    ] = "local[*]"
+    options: Annotated[
+        Mapping[str, Secret | str],
+        Check(checks.spark_options),
+        'Any Spark option, such as `"spark.driver.memory"`',
+    ] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorConfig:
+    """One mirrored database."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: Annotated[str, Check(checks.safe_word), "Names the ledger, the metrics, the checkpoint"]
+    source: Annotated[SourceConfig, "The database and its topics"]
+    kafka: Annotated[KafkaConfig, "The Kafka client's options"]
+    registry: Annotated[RegistryConfig | None, "The schema registry, only for Avro"] = None
+    connect: Annotated[
+        ConnectConfig | None, "Kafka Connect, only for `connector` and `resnapshot`"
+    ] = None
+    catalog: Annotated[CatalogConfig, "The Iceberg catalog"] = field(default_factory=CatalogConfig)
+    target: Annotated[TargetConfig, "The names of the mirrored tables"] = field(
+        default_factory=TargetConfig
+    )
+    stream: Annotated[StreamConfig, "The stream"] = field(default_factory=StreamConfig)
+    tables: Annotated[TablesConfig, "How tables are mirrored"] = field(default_factory=TablesConfig)
+    maintenance: Annotated[MaintenanceConfig, "The upkeep of the tables"] = field(
+        default_factory=MaintenanceConfig
+    )
+    spark: Annotated[SparkConfig, "The Spark that does the work"] = field(
+        default_factory=SparkConfig
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -1,0 +1,42 @@
+"""What a source database brings of its own: the stages see this, never a database's name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cdc.model import SourceType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectorRequest:
+    """What a Debezium connector has to be told about one database."""
+
+    name: str
+    topic_prefix: str
+    hostname: str
+    port: int
+    user: str
+    password: str
+    database: str
+    tables: tuple[str, ...]
+    bootstrap_servers: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One source database."""
+
+    name: str
+    # The field of a change's source block that names the schema; databases without schemas say "db".
+    schema_field: str
+    # The fields of the source block that `position` reads, with their JSON type.
+    position_fields: Mapping[str, str]
+    # One number per change that never falls while one server is the source.
+    position: "Callable[[Mapping[str, pa.Array]], pa.Array]"
+    # The Iceberg type of what differs from the shared mapping; None means: as shared.
+    iceberg_type: Callable[[SourceType], str | None]
+    # The Debezium connector's settings.
+    connector_config: Callable[[ConnectorRequest], dict[str, str]]

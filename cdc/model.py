@@ -1,0 +1,212 @@
+"""The words all stages share: names, source schemas, ledgers, file descriptions, reports."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from cdc.errors import MirrorError
+
+# Every column, property and summary key that the mirror adds to a table starts with this.
+RESERVED: Final = "_mirror_"
+OFFSET: Final = RESERVED + "offset"
+OP: Final = RESERVED + "op"
+POSITION: Final = RESERVED + "position"
+LEDGER_PROPERTY: Final = RESERVED + "ledger"
+MIRROR_PROPERTY: Final = RESERVED + "name"
+TOPIC_PROPERTY: Final = RESERVED + "topic"
+
+# The position of a change whose source block names none: older than every other.
+NO_POSITION: Final = -1
+
+
+class Op(StrEnum):
+    """What a Debezium change does to its row."""
+
+    CREATE = "c"
+    UPDATE = "u"
+    DELETE = "d"
+    READ = "r"
+    TRUNCATE = "t"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceType:
+    """A Connect type: the physical kind and, where Debezium gives one, the logical name."""
+
+    kind: str
+    logical: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    element: "SourceType | None" = None
+    fields: tuple["SourceColumn", ...] = ()
+
+    def parameter(self, name: str) -> str | None:
+        """Give the value of one schema parameter, such as `scale`."""
+        return dict(self.parameters).get(name)
+
+    def __str__(self) -> str:
+        if self.logical:
+            return f"{self.kind} ({self.logical})"
+        return f"{self.kind}<{self.element}>" if self.element else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class SourceColumn:
+    """One column as the source's change messages describe it."""
+
+    name: str
+    type: SourceType
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSchema:
+    """The columns and the key of a source table, as one version of its messages has them."""
+
+    columns: tuple[SourceColumn, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """Which table of which database a change comes from."""
+
+    server: str
+    database: str
+    schema: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.schema}.{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table of the catalog: its namespace levels and its own name."""
+
+    namespace: tuple[str, ...]
+    table: str
+
+    def __str__(self) -> str:
+        return ".".join((*self.namespace, self.table))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of the records of one table: every record read is in one of the other counts."""
+
+    read: int = 0
+    applied: int = 0
+    superseded: int = 0
+    duplicates: int = 0
+
+    def __add__(self, other: "Account") -> "Account":
+        return Account(
+            self.read + other.read,
+            self.applied + other.applied,
+            self.superseded + other.superseded,
+            self.duplicates + other.duplicates,
+        )
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every record read is accounted for."""
+        return self.read == self.applied + self.superseded + self.duplicates
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMark:
+    """How far one Kafka partition has been applied: next offset, and greatest source position."""
+
+    next_offset: int
+    position: int = NO_POSITION
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What a table has applied, kept in the table's own commits."""
+
+    mirror: str
+    topic: str
+    batch: int
+    partitions: Mapping[int, PartitionMark]
+    account: Account = field(default_factory=Account)
+
+    def to_json(self) -> str:
+        """Write the ledger as the text that a snapshot summary carries."""
+        marks = {str(p): [m.next_offset, m.position] for p, m in sorted(self.partitions.items())}
+        a = self.account
+        return json.dumps(
+            {
+                "mirror": self.mirror,
+                "topic": self.topic,
+                "batch": self.batch,
+                "partitions": marks,
+                "read": a.read,
+                "applied": a.applied,
+                "superseded": a.superseded,
+                "duplicates": a.duplicates,
+            },
+            separators=(",", ":"),
+        )
+
+    @staticmethod
+    def from_json(text: str) -> "Ledger":
+        """Read a ledger back from a snapshot summary."""
+        raw = json.loads(text)
+        marks = {int(p): PartitionMark(*mark) for p, mark in raw["partitions"].items()}
+        account = Account(raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
+        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account)
+
+
+class FileKind(StrEnum):
+    """What a file written by a task holds."""
+
+    DATA = "data"
+    EQUALITY_DELETES = "equality deletes"
+    DELETED_KEYS = "deleted keys"
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A Parquet file that a task wrote and nobody has committed yet."""
+
+    kind: FileKind
+    path: str
+    size: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Where a truncate stands: in its own partition by offset, elsewhere by source position."""
+
+    partition: int
+    offset: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a task met that the plan does not cover; the topic's files wait for the driver."""
+
+    table: SourceTable | None = None
+    schemas: tuple[SourceSchema, ...] = ()
+    truncate: Truncate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReport:
+    """What one task did with the records of one topic partition."""
+
+    topic: str
+    partition: int
+    first_offset: int
+    next_offset: int
+    position: int
+    account: Account
+    replaces: bool = False  # some key may have a row in the table already
+    files: tuple[WrittenFile, ...] = ()
+    key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    news: News | None = None
+    failure: MirrorError | None = None

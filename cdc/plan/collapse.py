@@ -1,0 +1,85 @@
+"""Many changes of a key to the one that counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdc.model import OFFSET, OP, POSITION, Op, PartitionMark, Truncate
+
+FIRST = OFFSET + "_min"
+LAST = OFFSET + "_max"
+
+
+@dataclass(frozen=True, slots=True)
+class CollapsedChanges:
+    """The state in which a batch leaves each key it touches."""
+
+    live: pa.Table  # rows to add
+    replaced: pa.Table  # keys that may have a row in the table already
+    deleted: pa.Table  # of those, the keys that have no row any more
+    superseded: int
+
+
+def collapse(
+    changes: pa.Table,
+    key: Sequence[str],
+    mark: PartitionMark | None,
+    *,
+    empty: bool,
+) -> CollapsedChanges:
+    """Keep the newest change of every key, and say which keys the table may hold already.
+
+    Newest means the greatest Kafka offset. A source position would be wrong: after a failover it may
+    start again from a smaller number, and every change behind it would be lost.
+
+    Args:
+        changes: The decoded changes of one topic partition.
+        key: The table's key columns; never empty.
+        mark: How far this partition has been applied.
+        empty: The table has no row, so that nothing can be replaced.
+    """
+    keys = list(key)
+    offsets = changes[OFFSET].to_numpy()
+    if len(offsets) > 1 and (np.diff(offsets) < 0).any():
+        changes = changes.take(pa.array(np.argsort(offsets, kind="stable")))
+    numbered = changes.select(keys).append_column(OFFSET, pa.array(np.arange(len(changes))))
+    ranges = numbered.group_by(keys, use_threads=False).aggregate(
+        [(OFFSET, "min"), (OFFSET, "max")]
+    )
+    first, last = ranges[FIRST].combine_chunks(), ranges[LAST].combine_chunks()
+    newest = changes.take(last)
+    gone = pc.equal(newest[OP], Op.DELETE)
+    live = newest.filter(pc.invert(gone))
+    if empty:
+        nothing = newest.slice(0, 0).select(keys)
+        return CollapsedChanges(live, nothing, nothing, len(changes) - len(newest))
+    replaces = pc.invert(_is_new_row(changes.take(first), mark))
+    return CollapsedChanges(
+        live=live,
+        replaced=newest.filter(replaces).select(keys),
+        # An insert and a delete of the same new row leave nothing to delete.
+        deleted=newest.filter(pc.and_(gone, replaces)).select(keys),
+        superseded=len(changes) - len(newest),
+    )
+
+
+def _is_new_row(first: pa.Table, mark: PartitionMark | None) -> pa.ChunkedArray:
+    """Tell inserts that cannot have been applied before from those that may be redelivered."""
+    inserted = pc.equal(first[OP], Op.CREATE)
+    if mark is None:
+        return inserted
+    return pc.and_(inserted, pc.greater(first[POSITION], mark.position))
+
+
+def after_truncate(changes: pa.Table, partition: int, truncate: Truncate) -> pa.Table:
+    """Drop the changes that a truncate wiped out.
+
+    Kafka orders a truncate against the changes of its own partition; for the other partitions of
+    the topic the source position does.
+    """
+    if partition == truncate.partition:
+        return changes.filter(pc.greater(changes[OFFSET], truncate.offset))
+    return changes.filter(pc.greater(changes[POSITION], truncate.position))

@@ -1,0 +1,1 @@
+"""Where the stages meet: the Spark session, one micro-batch, the stream, the demo."""

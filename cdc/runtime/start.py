@@ -1,0 +1,76 @@
+"""Where a run starts: in each table's own ledger, and at the first record of new topics."""
+
+import logging
+
+import pyarrow as pa
+
+from cdc.config import MirrorConfig
+from cdc.decode import DecodePlan, decode_changes
+from cdc.dialect import Dialect
+from cdc.errors import LostRecordsError, MirrorError
+from cdc.model import News
+from cdc.runtime.tables import Tables
+from cdc.source.topics import OffsetRange, Record, open_topics
+
+logger = logging.getLogger(__name__)
+
+
+def starting_offsets(
+    config: MirrorConfig, dialect: Dialect, tables: Tables
+) -> dict[tuple[str, int], int]:
+    """Open or create the tables of the topics that exist, and find the first record each still needs.
+
+    Run twice, the second run opens the same tables and finds the same offsets.
+    """
+    with open_topics(config.kafka.client_options()) as reader:
+        topics = reader.matching(config.source.topics)
+        ranges = reader.ranges(topics)
+        samples = reader.peek(ranges)
+    logger.info("topics=%d partitions=%d", len(topics), len(ranges))
+    for topic, records in samples.items():
+        try:
+            open_table(records[0], dialect, tables)
+        except MirrorError as error:
+            if error.retryable:
+                raise
+            tables.park(topic, error)
+    return {
+        (topic, partition): _start(topic, partition, place, tables)
+        for (topic, partition), place in ranges.items()
+    }
+
+
+def describe(record: Record, dialect: Dialect) -> News:
+    """Read from one record which table it belongs to and what its columns are.
+
+    Raises:
+        MirrorError: The record is not a Debezium change.
+    """
+    decoded = decode_changes(
+        record.partition,
+        pa.array([record.offset]),
+        pa.array([record.key], pa.binary()),
+        pa.array([record.value], pa.binary()),
+        DecodePlan(record.topic, dialect, None, frozenset()),
+    )
+    return News(decoded.table, decoded.new_schemas)
+
+
+def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:
+    """Open the table that a record belongs to, or create it, so that the first batch finds it."""
+    news = describe(record, dialect)
+    if news.table is None or tables.open(record.topic, news.table) is not None:
+        return  # the first record may be older than the table's columns: the batch looks closer
+    tables.evolve(record.topic, news)
+
+
+def _start(topic: str, partition: int, place: OffsetRange, tables: Tables) -> int:
+    ledger = tables[topic].ledger if topic in tables else None
+    mark = ledger.partitions.get(partition) if ledger else None
+    if topic not in tables.parked and mark is not None:
+        if place.first <= mark.next_offset <= place.next:
+            return mark.next_offset
+        tables.park(
+            topic, LostRecordsError(topic, partition, mark.next_offset, place.first, place.next)
+        )
+    return place.next if topic in tables.parked else place.first

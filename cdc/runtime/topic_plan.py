@@ -1,0 +1,22 @@
+"""What a write task is told about one topic."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cdc.config import DeleteKind
+from cdc.decode import DecodePlan
+from cdc.model import PartitionMark, Truncate
+from cdc.write import FileWriter
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """One topic's table as it is before the batch; a topic met for the first time has no writer."""
+
+    decode: DecodePlan
+    key: tuple[str, ...] = ()
+    deletes: DeleteKind = DeleteKind.POSITIONAL
+    writer: FileWriter | None = None
+    marks: Mapping[int, PartitionMark] = field(default_factory=dict)
+    empty: bool = False
+    truncate: Truncate | None = None

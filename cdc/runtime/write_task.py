@@ -1,0 +1,230 @@
+"""Step 2 on the executors: a task's records to files, without knowing of the other tasks."""
+
+import pickle
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdc.config import DeleteKind
+from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.dialect import Dialect
+from cdc.errors import MirrorError
+from cdc.model import (
+    NO_POSITION,
+    OFFSET,
+    POSITION,
+    Account,
+    FileKind,
+    News,
+    PartitionMark,
+    PartitionReport,
+    SourceSchema,
+    SourceTable,
+    Truncate,
+    WrittenFile,
+)
+from cdc.plan import after_truncate, collapse
+from cdc.runtime.topic_plan import TopicPlan
+
+REPORT_SCHEMA = "report binary"
+# Key columns whose bounds keep a MERGE from reading the whole table.
+BOUNDED = (pa.types.is_integer, pa.types.is_string, pa.types.is_date)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Decodes, collapses and writes what Spark hands to one task."""
+
+    dialect: Dialect
+    plans: Mapping[str, TopicPlan]
+    parked: frozenset[str]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield one pickled report for each topic partition of the task."""
+        runs = groupby(_split_by_partition(batches), key=lambda run: run[:2])
+        for (topic, partition), chunks in runs:
+            if topic in self.parked:
+                for _ in chunks:
+                    pass  # the records stay in Kafka until the table is taken up again
+                continue
+            plan = self.plans.get(topic) or TopicPlan(
+                DecodePlan(topic, self.dialect, None, frozenset())
+            )
+            report = PartitionWork(topic, partition, plan).run(chunk for _, _, chunk in chunks)
+            yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
+
+
+@dataclass(slots=True)
+class PartitionWork:
+    """The records of one topic partition in one batch."""
+
+    topic: str
+    partition: int
+    plan: TopicPlan
+    read: int = 0
+    duplicates: int = 0
+    tombstones: int = 0
+    first_offset: int = -1
+    next_offset: int = 0
+    table: SourceTable | None = None
+    schemas: dict[SourceSchema, None] = field(default_factory=dict)
+    truncates: list[Truncate] = field(default_factory=list)
+    changes: list[pa.Table] = field(default_factory=list)
+
+    def run(self, chunks: Iterable[pa.RecordBatch]) -> PartitionReport:
+        """Decode all chunks, then write what they leave of each key."""
+        remaining = iter(chunks)
+        try:
+            for chunk in remaining:
+                self._count(chunk)
+                self._take(self._undelivered(chunk))
+        except MirrorError as error:
+            for chunk in remaining:
+                self._count(chunk)
+            return self._report(Account(read=self.read), failure=error)
+        if self._met_news():
+            return self._report(Account(read=self.read), news=self._news())
+        return self._write()
+
+    def _count(self, chunk: pa.RecordBatch) -> None:
+        offsets = chunk.column("offset")
+        if self.first_offset < 0:
+            self.first_offset = offsets[0].as_py()
+        self.next_offset = offsets[-1].as_py() + 1
+        self.read += len(offsets)
+
+    def _undelivered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """Leave out what the table's ledger has already."""
+        mark = self.plan.marks.get(self.partition)
+        if mark is None or chunk.column("offset")[0].as_py() >= mark.next_offset:
+            return chunk
+        kept = chunk.filter(pc.greater_equal(chunk.column("offset"), mark.next_offset))
+        self.duplicates += len(chunk) - len(kept)
+        return kept
+
+    def _take(self, chunk: pa.RecordBatch) -> None:
+        decoded: DecodedChanges = decode_changes(
+            self.partition,
+            chunk.column("offset"),
+            chunk.column("key"),
+            chunk.column("value"),
+            self.plan.decode,
+        )
+        self.tombstones += decoded.tombstones
+        self.table = decoded.table or self.table
+        self.schemas |= dict.fromkeys(decoded.new_schemas)
+        self.truncates += decoded.truncates
+        if self._met_news():
+            self.changes.clear()  # this pass writes nothing: the memory is better free
+        else:
+            self.changes += decoded.changes
+
+    def _met_news(self) -> bool:
+        unplanned = [t for t in self.truncates if not self._handled(t)]
+        return bool(self.schemas or unplanned)
+
+    def _handled(self, truncate: Truncate) -> bool:
+        barrier = self.plan.truncate
+        if barrier is None:
+            return False
+        if barrier.partition == truncate.partition:
+            return truncate.offset <= barrier.offset
+        return truncate.position <= barrier.position
+
+    def _news(self) -> News:
+        return News(self.table, tuple(self.schemas), self.truncates[-1] if self.truncates else None)
+
+    def _write(self) -> PartitionReport:
+        plan = self.plan
+        changes = pa.concat_tables(self.changes) if self.changes else None
+        position = _greatest(changes)
+        wiped = 0
+        if plan.truncate is not None and changes is not None:
+            kept = after_truncate(changes, self.partition, plan.truncate)
+            wiped = len(changes) - len(kept)
+            changes = kept
+        barrier = plan.truncate in self.truncates
+        account = Account(
+            read=self.read,
+            applied=int(barrier),
+            superseded=self.tombstones + wiped + len(self.truncates) - int(barrier),
+            duplicates=self.duplicates,
+        )
+        if changes is None or not len(changes):
+            return self._report(account, position=position)
+        assert plan.writer is not None
+        mark: PartitionMark | None = plan.marks.get(self.partition)
+        collapsed = collapse(changes, plan.key, mark, empty=plan.empty or plan.truncate is not None)
+        files: list[WrittenFile] = []
+        if len(collapsed.live):
+            files.append(plan.writer.write_rows(collapsed.live))
+        if plan.deletes is DeleteKind.EQUALITY:
+            kind, keys = FileKind.EQUALITY_DELETES, collapsed.replaced
+        else:
+            kind, keys = FileKind.DELETED_KEYS, collapsed.deleted
+        if len(keys):
+            files.append(plan.writer.write_keys(kind, keys, plan.key))
+        applied = len(changes) - collapsed.superseded
+        total = account + Account(applied=applied, superseded=collapsed.superseded)
+        return replace(
+            self._report(total, position=position),
+            replaces=len(collapsed.replaced) > 0,
+            files=tuple(files),
+            key_bounds=_bounds(changes, plan.key),
+        )
+
+    def _report(
+        self,
+        account: Account,
+        *,
+        position: int = NO_POSITION,
+        news: News | None = None,
+        failure: MirrorError | None = None,
+    ) -> PartitionReport:
+        return PartitionReport(
+            topic=self.topic,
+            partition=self.partition,
+            first_offset=self.first_offset,
+            next_offset=self.next_offset,
+            position=position,
+            account=account,
+            news=news,
+            failure=failure,
+        )
+
+
+def _split_by_partition(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[str, int, pa.RecordBatch]]:
+    """Cut record batches where the topic or the partition changes; a task may hold several."""
+    for batch in batches:
+        if not len(batch):
+            continue
+        topics = batch.column("topic").dictionary_encode().indices.to_numpy()
+        partitions = batch.column("partition").to_numpy()
+        changed = (np.diff(topics) != 0) | (np.diff(partitions) != 0)
+        edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(batch)]
+        for start, end in zip(edges, edges[1:], strict=False):
+            run = batch.slice(start, end - start)
+            yield run.column("topic")[0].as_py(), int(partitions[start]), run
+
+
+def _greatest(changes: pa.Table | None) -> int:
+    if changes is None or not len(changes):
+        return NO_POSITION
+    return int(pc.max(changes[POSITION]).as_py())
+
+
+def _bounds(changes: pa.Table, key: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    bounds = {}
+    for name in key:
+        column = changes[name]
+        if any(is_kind(column.type) for is_kind in BOUNDED):
+            ends = pc.min_max(column).as_py()
+            bounds[name] = (ends["min"], ends["max"])
+    return bounds

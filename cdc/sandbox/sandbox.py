@@ -1,0 +1,235 @@
+"""Real servers as local processes, for the demo and the tests."""
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from enum import Enum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cdc.errors import SandboxClosedError
+from cdc.sandbox.cache import Cache, cache_folder
+from cdc.sandbox.connect import Connect
+from cdc.sandbox.endpoints import (
+    ConnectEndpoint,
+    KafkaEndpoint,
+    MariadbEndpoint,
+    PostgresEndpoint,
+    RegistryEndpoint,
+)
+from cdc.sandbox.kafka import Kafka
+from cdc.sandbox.mariadb import Mariadb
+from cdc.sandbox.postgres import Postgres
+from cdc.sandbox.processes import Processes
+from cdc.sandbox.progress import Progress
+from cdc.sandbox.registry import Registry
+from cdc.sandbox.server import Bench, Server
+
+logger = logging.getLogger(__name__)
+
+
+class Service(Enum):
+    """A server that a sandbox can run."""
+
+    POSTGRES = "postgres"
+    KAFKA = "kafka"
+    CONNECT = "connect"
+    REGISTRY = "registry"
+    MARIADB = "mariadb"
+
+
+_NEEDS = {Service.CONNECT: Service.KAFKA}
+
+# What a service adds to Connect. The MySQL connector does not read MariaDB, but comes with it: both
+# are for the same kind of source, and Connect reads its plugins only when it starts.
+_PLUGINS = {
+    Service.MARIADB: ("debezium-mariadb", "debezium-mysql"),
+    Service.REGISTRY: ("avro-converter",),
+}
+
+
+class Sandbox:
+    """PostgreSQL, MariaDB, Kafka, Kafka Connect with Debezium and a schema registry, right here.
+
+    A context manager. Only what is asked for is started, on free ports of the loopback interface;
+    the first start of a server downloads it into the user's cache. When the sandbox is closed, or
+    the program ends in any way, all its processes end and its data is removed.
+
+    Args:
+        progress: Receives short lines about downloads and starts, from several threads.
+        folder: Where the scratch folder is made; by default the system's folder for such.
+        partitions: The partitions of a topic that is created by its first message.
+    """
+
+    def __init__(
+        self,
+        *,
+        progress: Progress = logger.info,
+        folder: Path | None = None,
+        partitions: int = 1,
+    ) -> None:
+        self._processes = Processes(folder or _scratch_parent())
+        self._bench = Bench(
+            processes=self._processes,
+            cache=Cache(
+                cache_folder() / "sandbox", check_cancelled=self._processes.check_cancelled
+            ),
+            progress=progress,
+        )
+        self._postgres = Postgres(self._bench)
+        self._kafka = Kafka(self._bench, partitions=partitions)
+        self._connect = Connect(self._bench, self._kafka.endpoint)
+        self._registry = Registry(self._bench)
+        self._mariadb = Mariadb(self._bench)
+        self._started: set[Service] = set()
+        self._servers: dict[Service, Server] = {
+            Service.POSTGRES: self._postgres,
+            Service.KAFKA: self._kafka,
+            Service.CONNECT: self._connect,
+            Service.REGISTRY: self._registry,
+            Service.MARIADB: self._mariadb,
+        }
+
+    def start(self, *services: Service) -> None:
+        """Download and start servers, and those they need, at the same time. Safe to repeat.
+
+        Raises:
+            DownloadError: A server is neither cached nor reachable.
+            ServerStartError: A server ended or did not answer; those still starting are killed.
+        """
+        wanted = {*services, *(_NEEDS[service] for service in services if service in _NEEDS)}
+        self._add_plugins_for(wanted)
+        starting = [
+            server
+            for service, server in self._servers.items()
+            if service in wanted and server.pid is None
+        ]
+        self._processes.resume()
+        _in_parallel(starting, self._processes)
+        self._started |= wanted
+
+    @property
+    def postgres(self) -> PostgresEndpoint:
+        """PostgreSQL, started on first use."""
+        self._start_once(Service.POSTGRES)
+        return self._postgres.endpoint
+
+    @property
+    def kafka(self) -> KafkaEndpoint:
+        """Kafka, started on first use."""
+        self._start_once(Service.KAFKA)
+        return self._kafka.endpoint
+
+    @property
+    def connect(self) -> ConnectEndpoint:
+        """Kafka Connect, started on first use together with Kafka."""
+        self._start_once(Service.CONNECT)
+        return self._connect.endpoint
+
+    @property
+    def registry(self) -> RegistryEndpoint:
+        """The schema registry, started on first use."""
+        self._start_once(Service.REGISTRY)
+        return self._registry.endpoint
+
+    @property
+    def mariadb(self) -> MariadbEndpoint:
+        """MariaDB, started on first use."""
+        self._start_once(Service.MARIADB)
+        return self._mariadb.endpoint
+
+    def stop(self, service: Service) -> None:
+        """End a server in its own way; its port and data stay reserved. Safe to repeat."""
+        self._servers[service].stop()
+
+    def kill(self, service: Service) -> None:
+        """End a server as a crash would; its port and data stay reserved. Safe to repeat."""
+        self._servers[service].kill()
+
+    def restart(self, service: Service) -> None:
+        """Start a server again, with the same port and data, stopping it first if it runs."""
+        self.stop(service)
+        self.start(service)
+
+    def pid(self, service: Service) -> int | None:
+        """Return the process id of a server, or None while it does not run."""
+        return self._servers[service].pid
+
+    def log(self, service: Service) -> Path:
+        """Return the file that holds all a server printed; it vanishes with the sandbox."""
+        return self._servers[service].log
+
+    @property
+    def scratch(self) -> Path:
+        """The folder of all data and logs; it vanishes with the sandbox."""
+        return self._processes.scratch
+
+    @property
+    def guard_pid(self) -> int:
+        """The process id of the guard, the ancestor of every process of the sandbox."""
+        return self._processes.guard_pid
+
+    def close(self) -> None:
+        """End every process and remove all data. Safe to repeat."""
+        self._processes.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start_once(self, service: Service) -> None:
+        # Not `start`: an endpoint that is looked up must not revive a server that a test killed.
+        if service not in self._started:
+            self.start(service)
+
+    def _add_plugins_for(self, services: Iterable[Service]) -> None:
+        names = [name for service in services for name in _PLUGINS.get(service, ())]
+        if self._connect.add_plugins(*names) and self._connect.pid is not None:
+            self._connect.fetch()
+            self.restart(Service.CONNECT)
+
+
+def _in_parallel(servers: list[Server], processes: Processes) -> None:
+    """Fetch and start servers at once; the first failure ends the attempts of the others."""
+
+    def bring_up(server: Server) -> None:
+        server.fetch()
+        server.start()
+
+    if not servers:
+        return
+    with ThreadPoolExecutor(len(servers)) as pool:
+        attempts: list[Future[None]] = [pool.submit(bring_up, server) for server in servers]
+        try:
+            wait(attempts, return_when=FIRST_EXCEPTION)
+        finally:
+            # Also after a Ctrl-C: the pool waits for its threads, so these must not wait long.
+            if not all(attempt.done() for attempt in attempts):
+                processes.cancel()
+    failures = [attempt.exception() for attempt in attempts if attempt.exception() is not None]
+    for failure in sorted(failures, key=lambda error: isinstance(error, SandboxClosedError)):
+        if failure is not None:
+            raise failure
+
+
+def _scratch_parent() -> Path:
+    """Return a folder for temporary files which servers that run as another user can enter."""
+    usual = Path(tempfile.gettempdir())
+    if os.geteuid() != 0:
+        return usual
+    candidates = [usual, Path("/var/tmp"), Path("/tmp")]
+    return next((path for path in candidates if path.is_dir() and _open_to_all(path)), usual)
+
+
+def _open_to_all(folder: Path) -> bool:
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))

@@ -1,0 +1,16 @@
+"""Source schemas to Iceberg schemas, and what has changed between them."""
+
+from cdc.schema.arrow_schema import arrow_schema
+from cdc.schema.difference import SchemaDifference, difference
+from cdc.schema.mapping import iceberg_schema, mirror_columns
+from cdc.schema.target import table_location, target_name
+
+__all__ = [
+    "SchemaDifference",
+    "arrow_schema",
+    "difference",
+    "iceberg_schema",
+    "mirror_columns",
+    "table_location",
+    "target_name",
+]

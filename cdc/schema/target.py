@@ -1,0 +1,43 @@
+"""Where a source table is mirrored to: its name in the catalog and its folder."""
+
+import hashlib
+import re
+
+from cdc.config import TargetConfig
+from cdc.model import SourceTable, TableName
+
+# What no catalog carries in a name: separators of levels and folders, control characters.
+UNCARRIED = re.compile(r"[./\\\x00-\x1f\x7f]")
+PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def target_name(target: TargetConfig, source: SourceTable) -> TableName:
+    """Fill the template of `target.table`; a dot in a source name makes no new level."""
+    names = target.identifier(
+        server=source.server,
+        database=source.database,
+        schema=source.schema,
+        table=source.table,
+    )
+    carried = tuple(UNCARRIED.sub("_", name) or "_" for name in names)
+    return TableName(carried[:-1], carried[-1])
+
+
+def table_location(warehouse: str, name: TableName) -> str | None:
+    """Choose the folder of a table whose name is no plain word; None leaves it to the catalog.
+
+    Quotes, spaces and other scripts are fine in a catalog but not in every storage, and a long name
+    fits in no folder. The hash keeps apart what looks alike once made plain.
+    """
+    levels = (*name.namespace, name.table)
+    if all(PLAIN.fullmatch(level) for level in levels):
+        return None
+    return "/".join([warehouse.rstrip("/"), *(_plain(level) for level in levels)])
+
+
+def _plain(level: str) -> str:
+    if PLAIN.fullmatch(level):
+        return level
+    digest = hashlib.sha256(level.encode()).hexdigest()[:12]
+    return f"{UNSAFE.sub('_', level)[:60]}-{digest}"

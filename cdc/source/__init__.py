@@ -1,0 +1,1 @@
+"""The topics of a mirror, and the stream of their records."""

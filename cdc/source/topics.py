@@ -1,0 +1,152 @@
+"""Which topics a mirror reads, and how far each goes."""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from cdc.errors import KafkaUnreachableError
+from cdc.source.client_options import librdkafka_options
+
+ANSWER_SECONDS = 10.0
+POLL_SECONDS = 0.1
+# Of a topic this many records are looked at to find one that is not a tombstone.
+PEEKED_RECORDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """What Kafka holds of one partition."""
+
+    first: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record, as it lies in its topic."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+
+
+def topic_pattern(globs: Sequence[str]) -> str:
+    """Join topic globs into one regular expression that Java and Python read alike."""
+    return "|".join(f"(?:{_glob_expression(glob)})" for glob in globs)
+
+
+def _glob_expression(glob: str) -> str:
+    # fnmatch's own translation uses syntax that Java does not have.
+    parts = {"*": ".*", "?": "."}
+    return "".join(parts.get(letter) or re.escape(letter) for letter in glob)
+
+
+class TopicReader:
+    """Looks at topics without consuming them."""
+
+    def __init__(self, consumer: Consumer, servers: str) -> None:
+        self._consumer = consumer
+        self._servers = servers
+
+    def matching(self, globs: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """List the topics that match, with their partitions.
+
+        Raises:
+            KafkaUnreachableError: No broker answers, or it refuses the client.
+        """
+        pattern = re.compile(topic_pattern(globs))
+        with self._translated():
+            topics = self._consumer.list_topics(timeout=ANSWER_SECONDS).topics
+        return {
+            name: tuple(sorted(topics[name].partitions))
+            for name in sorted(topics)
+            if pattern.fullmatch(name)
+        }
+
+    def ranges(self, topics: Mapping[str, Sequence[int]]) -> dict[tuple[str, int], OffsetRange]:
+        """Ask how far each partition goes."""
+        with self._translated():
+            return {
+                (topic, partition): OffsetRange(
+                    *self._consumer.get_watermark_offsets(
+                        TopicPartition(topic, partition), timeout=ANSWER_SECONDS
+                    )
+                )
+                for topic, partitions in topics.items()
+                for partition in partitions
+            }
+
+    def peek(self, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[str, list[Record]]:
+        """Read the first records with a value of each topic, a few at the most."""
+        waiting = {
+            (topic, partition): min(place.next, place.first + PEEKED_RECORDS)
+            for (topic, partition), place in ranges.items()
+            if place.next > place.first
+        }
+        found: dict[str, list[Record]] = {}
+        starts = [
+            TopicPartition(topic, partition, ranges[topic, partition].first)
+            for topic, partition in waiting
+        ]
+        with self._translated():
+            self._consumer.assign(starts)
+            deadline = time.monotonic() + ANSWER_SECONDS
+            while waiting and time.monotonic() < deadline:
+                for message in self._consumer.consume(num_messages=100, timeout=POLL_SECONDS):
+                    if message.error():
+                        continue
+                    place = (message.topic(), message.partition())
+                    if message.value() is not None:
+                        record = Record(*place, message.offset(), message.key(), message.value())
+                        found.setdefault(place[0], []).append(record)
+                    if place in waiting and (
+                        message.value() is not None or message.offset() + 1 >= waiting[place]
+                    ):
+                        del waiting[place]
+                        self._consumer.incremental_unassign([TopicPartition(*place)])
+            self._consumer.unassign()
+        return found
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as error:
+            raise KafkaUnreachableError(self._servers, _reason(error)) from error
+
+
+@contextmanager
+def open_topics(options: Mapping[str, str]) -> Iterator[TopicReader]:
+    """Open a client for looking at topics."""
+    servers = options["bootstrap.servers"]
+    problems: list[str] = []
+    settings = {
+        **librdkafka_options(options),
+        "group.id": "database-mirror-peek",
+        "enable.auto.commit": False,
+        "isolation.level": "read_committed",
+        "socket.connection.setup.timeout.ms": 5000,
+        "error_cb": lambda error: problems.append(error.str()),
+        "log_level": 0,
+    }
+    try:
+        consumer = Consumer(settings)
+    except KafkaException as error:
+        raise KafkaUnreachableError(servers, _reason(error)) from error
+    try:
+        yield TopicReader(consumer, servers)
+    except KafkaUnreachableError as error:
+        # The error itself says only that time ran out; the client knows why.
+        raise KafkaUnreachableError(servers, problems[-1] if problems else error.reason) from error
+    finally:
+        consumer.close()
+
+
+def _reason(error: KafkaException) -> str:
+    return str(error.args[0].str() if error.args else error)

@@ -1,0 +1,5 @@
+"""Arrow tables to Parquet files, on the executors."""
+
+from cdc.write.parquet_files import FileWriter
+
+__all__ = ["FileWriter"]

@@ -1,0 +1,15 @@
+"""MariaDB through its binary log."""
+
+from cdc.dialect import Dialect
+from connectors.mariadb.connector_config import connector_config
+from connectors.mariadb.position import POSITION_FIELDS, position
+from connectors.mariadb.type_map import iceberg_type
+
+DIALECT = Dialect(
+    name="mariadb",
+    schema_field="db",
+    position_fields=POSITION_FIELDS,
+    position=position,
+    iceberg_type=iceberg_type,
+    connector_config=connector_config,
+)

@@ -1,0 +1,15 @@
+"""MySQL through its binary log."""
+
+from cdc.dialect import Dialect
+from connectors.mysql.connector_config import connector_config
+from connectors.mysql.position import POSITION_FIELDS, position
+from connectors.mysql.type_map import iceberg_type
+
+DIALECT = Dialect(
+    name="mysql",
+    schema_field="db",
+    position_fields=POSITION_FIELDS,
+    position=position,
+    iceberg_type=iceberg_type,
+    connector_config=connector_config,
+)

@@ -1,0 +1,15 @@
+"""PostgreSQL through pgoutput."""
+
+from cdc.dialect import Dialect
+from connectors.postgres.connector_config import connector_config
+from connectors.postgres.position import POSITION_FIELDS, position
+from connectors.postgres.type_map import iceberg_type
+
+DIALECT = Dialect(
+    name="postgres",
+    schema_field="schema",
+    position_fields=POSITION_FIELDS,
+    position=position,
+    iceberg_type=iceberg_type,
+    connector_config=connector_config,
+)

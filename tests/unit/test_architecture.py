@@ -1,0 +1,180 @@
+"""Who may import whom, and which library lives where: read from the sources, so it cannot drift."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 400  # lines
+BANNED_NAMES = {"utils.py", "json.py", "types.py"}
+
+SHARED = {"cdc.errors", "cdc.model", "cdc.dialect"}
+STAGES = {
+    *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.write"),
+    *("cdc.commit", "cdc.apply", "cdc.maintain", "cdc.observe", "cdc.sandbox"),
+}
+MAY_IMPORT = {
+    "cdc.errors": set[str](),
+    "cdc.model": {"cdc.errors"},
+    "cdc.dialect": {"cdc.errors", "cdc.model"},
+    "cdc.config": SHARED,
+    **{stage: SHARED | {"cdc.config"} for stage in STAGES},  # never one another
+    "connectors": SHARED | {"cdc.config"},
+    "cdc.runtime": SHARED | STAGES | {"cdc.config", "connectors"},
+    "cdc.cli": SHARED | {"cdc.config", "cdc.runtime"},
+}
+HOMES = {
+    "confluent_kafka": "cdc.source",
+    "fastavro": "cdc.decode.avro_codec",
+    "pydantic": "cdc.config.load",
+    "pydantic_core": "cdc.config.load",
+    "tenacity": "cdc.runtime.mirror",
+    "py4j": "cdc.commit",
+}
+MAY_SHARE = {("mariadb", "mysql")}  # the only database that knows another one
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def package_of(path: Path) -> list[str]:
+    return list(path.relative_to(ROOT).parts[:-1])
+
+
+def imports_of(source: str, package: list[str]) -> Iterator[str]:
+    """Name everything that a source imports, also late, relatively, or by its name as text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            name = node.args[0]
+            if called in ("import_module", "__import__") and isinstance(name, ast.Constant):
+                yield str(name.value)
+
+
+def is_within(name: str, module: str) -> bool:
+    return name == module or name.startswith(f"{module}.")
+
+
+def unit_of(name: str) -> str | None:
+    return next((unit for unit in MAY_IMPORT if is_within(name, unit)), None)
+
+
+def database_of(name: str) -> str | None:
+    """Name the database whose folder a module of connectors/ is in."""
+    parts = name.split(".")
+    if parts[0] != "connectors" or len(parts) < 2:
+        return None
+    return parts[1] if (ROOT / "connectors" / parts[1]).is_dir() else None
+
+
+def offences(module: str, source: str, package: list[str]) -> list[str]:
+    """List the imports of one source that break the rules."""
+    here = unit_of(module)
+    found = []
+    for name in imports_of(source, package):
+        there = unit_of(name)
+        if there and there != here and there not in MAY_IMPORT.get(here or "", set()):
+            found.append(f"{module} imports {name}: {here} may not import {there}")
+        home = HOMES.get(name.split(".")[0])
+        if home and not is_within(module, home):
+            found.append(f"{module} imports {name}, which lives in {home}")
+        pair = (database_of(module), database_of(name))
+        if all(pair) and pair[0] != pair[1] and pair not in MAY_SHARE:
+            found.append(f"{module} imports {name}: no database knows another one")
+    return found
+
+
+def sources() -> list[Path]:
+    return sorted(
+        path for folder in ("cdc", "connectors") for path in (ROOT / folder).rglob("*.py")
+    )
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_a_module_imports_only_what_it_may(path: Path) -> None:
+    assert offences(module_name(path), path.read_text(), package_of(path)) == []
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_a_module_belongs_to_a_known_part(path: Path) -> None:
+    assert module_name(path) == "cdc" or unit_of(module_name(path))
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_a_module_stays_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < LONGEST
+
+
+@pytest.mark.parametrize("path", sources(), ids=module_name)
+def test_a_module_is_named_after_a_thing_and_shadows_nothing(path: Path) -> None:
+    assert path.name not in BANNED_NAMES
+
+
+def test_every_source_is_read() -> None:
+    assert {"cdc.cli", "cdc.config.load", "connectors"} <= {module_name(path) for path in sources()}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("cdc.decode.envelope", "import cdc.write"),
+        ("cdc.decode.envelope", "import cdc.write.files as files"),
+        ("cdc.decode.envelope", "from cdc.write.files import write"),
+        ("cdc.decode.envelope", "from cdc import write"),
+        ("cdc.decode.envelope", "from ..write import files"),
+        ("cdc.decode.envelope", "from .. import write"),
+        ("cdc.decode.envelope", "def late():\n    from cdc.runtime import mirror"),
+        ("cdc.decode.envelope", "import importlib\nimportlib.import_module('cdc.write')"),
+        ("cdc.decode.envelope", "from connectors import DIALECTS"),
+        ("cdc.config.settings", "from cdc.source import topics"),
+        ("cdc.cli.run", "from cdc.observe import status"),
+        ("cdc.errors", "from cdc import model"),
+        ("cdc.model", "from cdc.dialect import Dialect"),
+        ("cdc", "from cdc.config import MirrorConfig"),
+        ("connectors.postgres", "from cdc.decode import envelope"),
+        ("connectors.postgres", "from connectors.mysql import position"),
+        ("connectors.mysql.position", "from ..mariadb import position"),
+        ("cdc.sandbox.kafka", "import confluent_kafka"),
+        ("cdc.decode.registry", "from fastavro import schemaless_reader"),
+        ("cdc.config.settings", "from pydantic import BaseModel"),
+        ("cdc.runtime.session", "import tenacity"),
+        ("cdc.runtime.session", "from py4j.java_gateway import JavaGateway"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, source: str) -> None:
+    package = module.split(".") if "." not in module else module.split(".")[:-1]
+
+    assert len(offences(module, source, package)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("cdc.decode.envelope", "from cdc.model import OFFSET"),
+        ("cdc.decode.envelope", "from .json_codec import decode"),
+        ("cdc.decode.avro_codec", "import fastavro"),
+        ("cdc.source.topics", "from confluent_kafka.admin import AdminClient"),
+        ("cdc.commit.row_delta", "from py4j.java_gateway import JavaObject"),
+        ("cdc.runtime.mirror", "import tenacity\nfrom cdc.write import files"),
+        ("cdc.runtime.batch", "from connectors import DIALECTS"),
+        ("cdc.cli.run", "from cdc.runtime.mirror import run_mirror"),
+        ("connectors.mariadb", "from connectors.mysql import position"),
+        ("connectors.mysql", "from connectors.mysql.position import position"),
+        ("connectors", "from connectors import mysql, postgres"),
+    ],
+)
+def test_a_right_import_is_allowed(module: str, source: str) -> None:
+    package = module.split(".") if "." not in module else module.split(".")[:-1]
+
+    assert offences(module, source, package) == []

@@ -1,0 +1,70 @@
+"""The command answers at once: no Spark is loaded for help or for a wrong config."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WRONG = "name = 'shop'\n[source]\nconnector = 'postgre'\n"
+MOST_CPU = 0.5  # seconds
+HEAVY = {"pyspark", "pyiceberg", "confluent_kafka", "pyarrow", "numpy"}
+
+RUN = "import sys; from cdc.cli import cli; cli(sys.argv[1:], standalone_mode=False)"
+SHOW = "import sys\nfrom cdc.cli import cli\ntry:\n    cli(sys.argv[1:], prog_name='x')\nfinally:\n"
+SHOW += "    print('\\n' + ' '.join(sys.modules))"
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> str:
+    path = tmp_path / "wrong.toml"
+    path.write_text(WRONG)
+    return str(path)
+
+
+@pytest.fixture
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment in which modules are compiled once, as they are where it is installed."""
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return env | {"PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled"))}
+
+
+def cpu_seconds(arguments: list[str], env: dict[str, str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", RUN, *arguments], env=env, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def loaded(arguments: list[str]) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", SHOW, *arguments], capture_output=True, text=True)
+    modules = set(done.stdout.splitlines()[-1].split())
+    assert "cdc.cli" in modules
+    return modules
+
+
+def test_help_loads_neither_spark_nor_the_validation() -> None:
+    assert loaded(["--help"]) & (HEAVY | {"pydantic"}) == set()
+
+
+def test_a_wrong_config_is_found_without_spark(wrong: str) -> None:
+    modules = loaded(["check", wrong])
+
+    assert "pydantic" in modules
+    assert modules & HEAVY == set()
+
+
+def test_run_refuses_a_wrong_config_without_spark(wrong: str) -> None:
+    assert loaded(["run", wrong]) & HEAVY == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check"]], ids=["help", "check"])
+def test_the_answer_costs_little(
+    arguments: list[str], wrong: str, compiled: dict[str, str]
+) -> None:
+    arguments = [*arguments, *([wrong] if arguments == ["check"] else [])]
+    cpu_seconds(arguments, compiled)  # compiles
+
+    assert min(cpu_seconds(arguments, compiled) for _ in range(3)) < MOST_CPU

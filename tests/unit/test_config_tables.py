@@ -1,0 +1,201 @@
+"""Which rule holds for which table, what its mirror is called, and what is not applied yet."""
+
+import pickle
+
+import pytest
+
+from cdc.config import (
+    ApplyMode,
+    DeleteKind,
+    MirrorConfig,
+    OnDelete,
+    ResolvedRule,
+    SchemaChange,
+    TableDefaults,
+    TableRule,
+    TablesConfig,
+    TargetConfig,
+    not_yet,
+)
+from cdc.config.load import parse_config
+
+SMALLEST = """
+name = "shop"
+[source]
+connector = "postgres"
+topics = ["shop.public.*"]
+[kafka]
+"bootstrap.servers" = "localhost:9092"
+"""
+
+
+def load(tables: str) -> MirrorConfig:
+    return parse_config(f"{SMALLEST}\n{tables}".encode(), "shop.toml")
+
+
+def test_a_table_without_a_rule_follows_the_defaults() -> None:
+    tables = TablesConfig(defaults=TableDefaults(deletes=DeleteKind.EQUALITY))
+
+    assert tables.rule_for("public", "orders") == ResolvedRule(deletes=DeleteKind.EQUALITY)
+
+
+def test_a_rule_goes_over_the_defaults_and_leaves_the_rest() -> None:
+    tables = TablesConfig(
+        defaults=TableDefaults(
+            mode=ApplyMode.HISTORY,
+            deletes=DeleteKind.EQUALITY,
+            on_delete=OnDelete.SOFT,
+            schema_change=SchemaChange.FAIL,
+        ),
+        rules=(TableRule(match="public.orders", mode=ApplyMode.MIRROR, key=("id",)),),
+    )
+
+    assert tables.rule_for("public", "orders") == ResolvedRule(
+        mode=ApplyMode.MIRROR,
+        deletes=DeleteKind.EQUALITY,
+        on_delete=OnDelete.SOFT,
+        schema_change=SchemaChange.FAIL,
+        key=("id",),
+    )
+
+
+def test_a_rule_hands_on_everything_it_sets() -> None:
+    rule = TableRule(
+        match="public.orders",
+        mode=ApplyMode.HISTORY,
+        deletes=DeleteKind.EQUALITY,
+        on_delete=OnDelete.SOFT,
+        schema_change=SchemaChange.LENIENT,
+        partition=("day(at)",),
+        exclude=("note",),
+        hash=("email",),
+        key=("id",),
+        types={"payload": "string"},
+    )
+
+    resolved = TablesConfig(rules=(rule,)).rule_for("public", "orders")
+
+    for name in ResolvedRule.__dataclass_fields__:
+        assert getattr(resolved, name) == getattr(rule, name)
+
+
+def test_the_first_matching_rule_wins() -> None:
+    tables = TablesConfig(
+        rules=(
+            TableRule(match="public.orders", key=("first",)),
+            TableRule(match="public.*", key=("second",)),
+            TableRule(match="*.orders", key=("third",)),
+        )
+    )
+
+    assert tables.rule_for("public", "orders").key == ("first",)
+    assert tables.rule_for("public", "items").key == ("second",)
+    assert tables.rule_for("sales", "orders").key == ("third",)
+
+
+@pytest.mark.parametrize(
+    ("glob", "schema", "table", "matches"),
+    [
+        ("public.orders", "public", "orders", True),
+        ("public.orders", "public", "orders2", False),
+        ("public.orders", "Public", "orders", False),
+        ("public.orders", "publicXorders", "", False),
+        ("*.*", "public", "orders", True),
+        ("public.order_?", "public", "order_1", True),
+        ("public.[ab]*", "public", "bills", True),
+        ("public.[!ab]*", "public", "bills", False),
+        ("shop.my.table", "shop", "my.table", True),
+    ],
+)
+def test_a_rule_is_a_glob_over_schema_and_table(
+    glob: str, schema: str, table: str, matches: bool
+) -> None:
+    tables = TablesConfig(rules=(TableRule(match=glob, key=("id",)),))
+
+    assert bool(tables.rule_for(schema, table).key) is matches
+
+
+def test_a_resolved_rule_survives_the_way_to_a_worker() -> None:
+    rule = ResolvedRule(key=("id",), types={"payload": "string"})
+
+    assert pickle.loads(pickle.dumps(rule)) == rule
+
+
+@pytest.mark.parametrize(
+    ("template", "identifier"),
+    [
+        ("{database}.{table}", ("shop", "orders")),
+        ("lake.{server}.{schema}.{table}_raw", ("lake", "srv", "public", "orders_raw")),
+        ("lake.{schema}_{table}", ("lake", "public_orders")),
+    ],
+)
+def test_a_mirror_is_named_after_the_template(template: str, identifier: tuple[str, ...]) -> None:
+    target = TargetConfig(table=template)
+
+    named = target.identifier(server="srv", database="shop", schema="public", table="orders")
+
+    assert named == identifier
+
+
+def test_a_dot_in_a_source_name_opens_no_namespace() -> None:
+    named = TargetConfig().identifier(server="s", database="d.b", schema="p", table="my.{table}")
+
+    assert named == ("d.b", "my.{table}")
+
+
+def test_what_this_version_applies_is_not_refused() -> None:
+    config = load("""
+[tables.defaults]
+mode = "mirror"
+deletes = "equality"
+on_delete = "hard"
+schema_change = "evolve"
+[[tables.rules]]
+match = "public.orders"
+mode = "mirror"
+deletes = "positional"
+on_delete = "hard"
+schema_change = "evolve"
+key = ["id"]
+""")
+
+    assert not_yet(config) == []
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'mode = "append"',
+        'mode = "history"',
+        'on_delete = "soft"',
+        'schema_change = "lenient"',
+        'schema_change = "ignore"',
+        'schema_change = "fail"',
+    ],
+)
+def test_a_choice_that_is_not_applied_yet_is_named(setting: str) -> None:
+    name = setting.partition(" ")[0]
+    config = load(f'[tables.defaults]\n{setting}\n[[tables.rules]]\nmatch = "a.b"\n{setting}')
+
+    paths = [problem.path for problem in not_yet(config)]
+
+    assert paths == [f"tables.defaults.{name}", f"tables.rules[0].{name}"]
+
+
+def test_every_setting_that_is_not_applied_yet_is_named() -> None:
+    config = load("""
+[[tables.rules]]
+match = "a.b"
+[[tables.rules]]
+match = "c.d"
+partition = ["day(at)"]
+exclude = ["note"]
+hash = ["email"]
+types = { payload = "string" }
+""")
+
+    paths = [problem.path for problem in not_yet(config)]
+
+    assert paths == [
+        f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "types")
+    ]
