@@ -30,7 +30,7 @@ class Dialect:
     """One source database."""
 
     name: str
-    # The field of a change's source block that names the schema; databases without schemas say "db".
+    # The field of the source block that names the schema; databases without schemas say "db".
     schema_field: str
     # The fields of the source block that `position` reads, with their JSON type.
     position_fields: Mapping[str, str]
@@ -40,3 +40,5 @@ class Dialect:
     iceberg_type: Callable[[SourceType], str | None]
     # The Debezium connector's settings.
     connector_config: Callable[[ConnectorRequest], dict[str, str]]
+    # Connects to the database and says what it found, or raises SourceUnreachableError.
+    probe: Callable[[str], str]

@@ -7,8 +7,8 @@ from typing import ClassVar
 class MirrorError(Exception):
     """Base of all deliberate errors.
 
-    A subclass hands its constructor arguments unchanged to `super().__init__` and builds the text in
-    `__str__`, so that it can be pickled on its way back from a Spark worker.
+    A subclass hands its constructor arguments unchanged to `super().__init__` and builds the text
+    in `__str__`, so that it can be pickled on its way back from a Spark worker.
     """
 
     exit_code: ClassVar[int] = 1
@@ -84,7 +84,7 @@ class NotDebeziumError(RecordError):
     def __str__(self) -> str:
         return (
             f"The record at {self.place} is not a Debezium change: {self.reason}. "
-            "Narrow source.topics to the topics that Debezium writes, or see what else writes there."
+            "Narrow source.topics to Debezium's own topics, or see what else writes there."
         )
 
 
@@ -282,7 +282,7 @@ class SchemaChangeError(MirrorError):
     def __str__(self) -> str:
         return (
             f"{self.table} changed at the source in a way that the mirror cannot follow: "
-            f"{'; '.join(self.changes)}. Drop the mirrored table to have it made anew from the topic."
+            f"{'; '.join(self.changes)}. Drop the mirrored table to have it made anew."
         )
 
 
@@ -401,3 +401,28 @@ class FolderError(MirrorError):
             f"The folder {self.folder} of {self.setting} cannot be made: {self.reason}. "
             "Choose a place that this user may write to."
         )
+
+
+class JarsMissingError(MirrorError):
+    """The folder that should hold Spark's extra jars has none."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __str__(self) -> str:
+        return (
+            f"DATABASE_MIRROR_JARS names {self.folder}, which holds no jar. Unset it, or fill the "
+            "folder with `python -m cdc.runtime.jars FOLDER`."
+        )
+
+
+class SourceUnreachableError(MirrorError):
+    """The source database does not answer, or cannot be a source as it is."""
+
+    def __init__(self, database: str, reason: str) -> None:
+        super().__init__(database, reason)
+        self.database, self.reason = database, reason
+
+    def __str__(self) -> str:
+        return f"{self.database} cannot be the source: {self.reason}. See source.url."

@@ -22,7 +22,7 @@ def merge_changes(
 ) -> None:
     """Replace the rows that changed, in one commit that carries the ledger.
 
-    Run twice, the rows are the same but the files are written again: the ledger must skip the batch.
+    Run twice, the rows are the same but files are written again: the ledger must skip the batch.
 
     Args:
         spark: Any session; the work is done in a new one of its own.
@@ -32,7 +32,7 @@ def merge_changes(
         bounds: The least and the greatest value of key columns; files beyond them are not read.
         ledger: What the commit carries.
     """
-    # The ledger reaches the snapshot through the session's settings, so no other commit may share it.
+    # The ledger reaches the snapshot through the session's settings: no other commit may share it.
     session = spark.newSession()
     session.conf.set(SNAPSHOT_PROPERTY + LEDGER_PROPERTY, ledger.to_json())
     columns = session.table(table).schema

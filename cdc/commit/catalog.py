@@ -18,7 +18,8 @@ class IcebergCatalog:
 
     def __init__(self, spark: SparkSession, name: str) -> None:
         self.name = name
-        self._gateway: Any = spark.sparkContext._gateway
+        gateway: Any = spark.sparkContext._gateway
+        self._gateway = gateway
         self._jvm = self._gateway.jvm
         with translated(f"the catalog {name}"):
             self._catalog = self._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(

@@ -7,8 +7,8 @@ from cdc.model import LEDGER_PROPERTY, Ledger
 def read_ledger(table: IcebergTable) -> Ledger | None:
     """Find how far the table has come.
 
-    The newest snapshot that carries a ledger counts: a compaction by somebody else carries none, and
-    after a rollback the mirror goes on from where the table is then. The table property serves when
+    The newest snapshot that carries a ledger counts: a compaction by others carries none, and after
+    a rollback the mirror goes on from where the table is then. The table property serves when
     the snapshots that carried one have expired.
     """
     for summary in table.summaries():

@@ -61,7 +61,7 @@ class IcebergTable:
             snapshot = None if parent is None else self.java.snapshot(parent)
 
     def add_columns(self, columns: Sequence[tuple[str, IcebergType]]) -> None:
-        """Add optional columns at the end, in one commit. A column that is there already is left."""
+        """Add optional columns at the end, in one commit. One that is there already is left."""
         with translated(str(self.name)):
             self.java.refresh()
             update = self.java.updateSchema()

@@ -15,8 +15,8 @@ from cdc.dialect import Dialect
 from cdc.errors import (
     AvroTopicError,
     ManyTablesError,
-    MissingValueError,
     MirrorError,
+    MissingValueError,
     NotDebeziumError,
     SchemalessTopicError,
     UnfitValueError,

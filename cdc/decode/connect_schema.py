@@ -6,7 +6,7 @@ from typing import Any
 from cdc.model import SourceColumn, SourceType
 
 PRIMITIVES = frozenset(
-    "int8 int16 int32 int64 float double boolean string bytes".split()
+    ["int8", "int16", "int32", "int64", "float", "double", "boolean", "string", "bytes"]
 )  # `float` is 32 bits wide
 
 

@@ -1,7 +1,7 @@
 """JSON messages with a schema block: told apart by schema, their payloads read as whole columns.
 
-Kafka Connect's converter writes `{"schema":…,"payload":…}` with the same bytes before the payload for
-every message of one schema. So the schema is parsed once, the other messages are recognised by that
+Kafka Connect's converter writes `{"schema":…,"payload":…}` with the same bytes before the payload
+for every message of one schema. So the schema is parsed once, the others are recognised by that
 prefix, and only payloads reach the JSON reader.
 """
 
@@ -89,7 +89,7 @@ def read_payloads(payloads: pa.Array, schema: pa.Schema) -> pa.Table:
 
 
 def _schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
-    """Give the schema of a message in the converter's own layout, and the bytes before its payload."""
+    """Give the schema of a message in the converter's layout, and the bytes before its payload."""
     if not message.startswith(SCHEMA_START) or not message.endswith(b"}"):
         return None
     try:

@@ -32,8 +32,8 @@ def collapse(
 ) -> CollapsedChanges:
     """Keep the newest change of every key, and say which keys the table may hold already.
 
-    Newest means the greatest Kafka offset. A source position would be wrong: after a failover it may
-    start again from a smaller number, and every change behind it would be lost.
+    Newest means the greatest Kafka offset. A source position would be wrong: after a failover it
+    may start again from a smaller number, and every change behind it would be lost.
 
     Args:
         changes: The decoded changes of one topic partition.

@@ -13,7 +13,7 @@ changed some: whatever runs next starts from the tables' ledgers, so those are n
 import logging
 import pickle
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -22,7 +22,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc.apply import merge_changes
 from cdc.commit import RowChange, commit_rows, read_ledger, translated
-from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
 from cdc.errors import AccountError, CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import (
@@ -37,7 +36,6 @@ from cdc.model import (
 from cdc.observe import BatchProgress
 from cdc.runtime.tables import MirroredTable, Tables
 from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
-from cdc.source.stream import read_range
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +44,10 @@ MOST_PASSES = 4
 COMMIT_THREADS = 4
 # Small partitions share a task; more tasks than this per core only cost their start.
 TASKS_PER_CORE = 4
+
+Offsets = Mapping[tuple[str, int], int]
+# Reads given records once more: from the first offsets up to the next ones.
+Reread = Callable[[Offsets, Offsets], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +88,13 @@ class BatchRunner:
     """Runs the batches of one stream."""
 
     def __init__(
-        self, spark: SparkSession, config: MirrorConfig, dialect: Dialect, tables: Tables
+        self, spark: SparkSession, mirror: str, dialect: Dialect, tables: Tables, reread: Reread
     ) -> None:
         self._spark = spark
-        self._config = config
+        self._mirror = mirror
         self._dialect = dialect
         self._tables = tables
+        self._reread = reread
         self._most_tasks = spark.sparkContext.defaultParallelism * TASKS_PER_CORE
 
     def run(self, records: DataFrame, batch: int) -> tuple[BatchProgress, set[str]]:
@@ -174,7 +177,7 @@ class BatchRunner:
         parts = [part for report in reports for part in report.partitions]
         first = {(p.topic, p.partition): p.first_offset for p in parts}
         next_ = {(p.topic, p.partition): p.next_offset for p in parts}
-        return read_range(self._spark, self._config, first, next_)
+        return self._reread(first, next_)
 
     def _commit(
         self, reports: Iterable[TopicReports], truncates: Mapping[str, Truncate | None]
@@ -250,7 +253,7 @@ class BatchRunner:
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        return Ledger(self._config.name, report.topic, number, marks, report.account)
+        return Ledger(self._mirror, report.topic, number, marks, report.account)
 
     def _park(self, report: TopicReports, reason: MirrorError) -> None:
         self._remove(report)

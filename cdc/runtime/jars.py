@@ -1,11 +1,70 @@
-"""The jars that Spark needs beside its own."""
+"""The jars that Spark needs beside its own: Iceberg, the Kafka source, SQLite.
 
+They are downloaded once into the user's cache. An image has them in a folder of its own, made by
+`python -m cdc.runtime.jars FOLDER` and named by a variable.
+"""
+
+import logging
 import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
+
+from cdc.errors import JarsMissingError
+from cdc.sandbox.cache import Cache, cache_folder
+from cdc.sandbox.jars import fetch_lock, read_lock
+from cdc.sandbox.processes import Processes
+from cdc.sandbox.progress import reporting
+
+logger = logging.getLogger(__name__)
 
 JARS_VARIABLE = "DATABASE_MIRROR_JARS"
 
 
 def spark_jars() -> list[Path]:
-    """Find the jars."""
-    return sorted(Path(os.environ[JARS_VARIABLE]).glob("*.jar"))
+    """List the jars, downloading them the first time. Run twice, the second run downloads nothing.
+
+    Raises:
+        DownloadError: They are neither cached nor reachable.
+        JarsMissingError: The folder that the variable names has none.
+    """
+    chosen = os.environ.get(JARS_VARIABLE)
+    folder = Path(chosen) if chosen else _cached()
+    jars = sorted(folder.glob("*.jar"))
+    if not jars:
+        raise JarsMissingError(str(folder))
+    return jars
+
+
+def _cached() -> Path:
+    """Give the cache's folder for the Spark version that is installed."""
+    minor = ".".join(version("pyspark").split(".")[:2])
+    lock = read_lock(f"spark-{minor}")
+
+    def download(into: Path) -> None:
+        processes = Processes(Path(tempfile.gettempdir()))
+        try:
+            with reporting(logger.info, f"downloading Spark's connectors ({lock.extent})"):
+                fetch_lock(lock, into, processes)
+        finally:
+            processes.close()
+
+    cache = Cache(cache_folder(), check_cancelled=lambda: None, progress=logger.info)
+    return cache.entry(lock.entry_name, download)
+
+
+def main(arguments: Sequence[str] = sys.argv[1:]) -> None:
+    """Copy all jars into a folder."""
+    (target,) = arguments
+    folder = Path(target)
+    folder.mkdir(parents=True, exist_ok=True)
+    for jar in spark_jars():
+        shutil.copy(jar, folder)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    main()

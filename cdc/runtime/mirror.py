@@ -5,8 +5,9 @@ import shutil
 import signal
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -26,10 +27,11 @@ from cdc.config import MirrorConfig
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
+from cdc.runtime.heartbeat import beat
 from cdc.runtime.session import build_session
 from cdc.runtime.start import starting_offsets
 from cdc.runtime.tables import Tables
-from cdc.source.stream import open_stream
+from cdc.source.stream import open_stream, read_range
 from cdc.source.topics import open_topics
 from connectors import DIALECTS
 
@@ -37,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
 # How long the main thread waits for the stream at a time; a signal wakes it sooner.
-WAIT_SECONDS = 1.0
+WAIT_SECONDS = 1
 
 
 def run_mirror(config: MirrorConfig, *, once: bool) -> RunSummary:
@@ -98,7 +100,13 @@ class Mirror:
     def _stream(self, *, once: bool) -> None:
         tables = Tables(self._config, self._dialect, IcebergCatalog(self._spark, self._config.name))
         start = starting_offsets(self._config, self._dialect, tables)
-        runner = BatchRunner(self._spark, self._config, self._dialect, tables)
+        runner = BatchRunner(
+            self._spark,
+            self._config.name,
+            self._dialect,
+            tables,
+            reread=partial(read_range, self._spark, self._config),
+        )
         self._failure = None
 
         def apply(records: DataFrame, number: int) -> None:
@@ -131,6 +139,8 @@ class Mirror:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first."""
         try:
             while not query.awaitTermination(WAIT_SECONDS):
+                if not self._between_batches.locked():
+                    beat()
                 if self._stop.is_set():
                     with self._between_batches:
                         pass
@@ -161,9 +171,7 @@ def stop_on_signal() -> Iterator[threading.Event]:
         logger.info("stopping signal=%s", signal.Signals(number).name)
         stop.set()
 
-    old: dict[int, Callable[..., object] | int | None] = {}
-    for number in (signal.SIGTERM, signal.SIGINT):
-        old[number] = signal.signal(number, handle)
+    old = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield stop
     finally:

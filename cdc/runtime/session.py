@@ -44,7 +44,7 @@ def session_options(config: MirrorConfig) -> dict[str, str]:
         "spark.sql.streaming.stopTimeout": "60s",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        **_catalog_options(config),
+        **catalog_options(config),
     }
     if config.spark.master.startswith("local"):
         cores = os.cpu_count() or 2
@@ -69,7 +69,7 @@ def _make_catalog_folder(config: MirrorConfig) -> None:
             raise FolderError("catalog.uri", str(folder), str(error.strerror)) from error
 
 
-def _catalog_options(config: MirrorConfig) -> Mapping[str, str]:
+def catalog_options(config: MirrorConfig) -> Mapping[str, str]:
     """Configure Spark's catalog from the same keys that pyiceberg takes."""
     properties = config.catalog.properties()
     kind = CatalogType(properties.pop("type"))

@@ -2,13 +2,10 @@
 
 import logging
 
-import pyarrow as pa
-
 from cdc.config import MirrorConfig
-from cdc.decode import DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import LostRecordsError, MirrorError
-from cdc.model import News
+from cdc.runtime.describe import describe
 from cdc.runtime.tables import Tables
 from cdc.source.topics import OffsetRange, Record, open_topics
 
@@ -18,7 +15,7 @@ logger = logging.getLogger(__name__)
 def starting_offsets(
     config: MirrorConfig, dialect: Dialect, tables: Tables
 ) -> dict[tuple[str, int], int]:
-    """Open or create the tables of the topics that exist, and find the first record each still needs.
+    """Open or create the tables of the topics there are, and find the first record each needs.
 
     Run twice, the second run opens the same tables and finds the same offsets.
     """
@@ -27,9 +24,9 @@ def starting_offsets(
         ranges = reader.ranges(topics)
         samples = reader.peek(ranges)
     logger.info("topics=%d partitions=%d", len(topics), len(ranges))
-    for topic, records in samples.items():
+    for topic, record in samples.items():
         try:
-            open_table(records[0], dialect, tables)
+            open_table(record, dialect, tables)
         except MirrorError as error:
             if error.retryable:
                 raise
@@ -38,22 +35,6 @@ def starting_offsets(
         (topic, partition): _start(topic, partition, place, tables)
         for (topic, partition), place in ranges.items()
     }
-
-
-def describe(record: Record, dialect: Dialect) -> News:
-    """Read from one record which table it belongs to and what its columns are.
-
-    Raises:
-        MirrorError: The record is not a Debezium change.
-    """
-    decoded = decode_changes(
-        record.partition,
-        pa.array([record.offset]),
-        pa.array([record.key], pa.binary()),
-        pa.array([record.value], pa.binary()),
-        DecodePlan(record.topic, dialect, None, frozenset()),
-    )
-    return News(decoded.table, decoded.new_schemas)
 
 
 def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:

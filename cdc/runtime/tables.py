@@ -112,7 +112,7 @@ class Tables:
         return None if table is None else self._adopt(topic, source, table)
 
     def evolve(self, topic: str, news: News) -> None:
-        """Create the topic's table, or let it follow its source. Done twice, the second does nothing.
+        """Create the topic's table, or let it follow its source. Done twice, it is done once.
 
         Raises:
             MirrorError: The table cannot follow; it is left as it is.

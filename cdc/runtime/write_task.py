@@ -3,7 +3,7 @@
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from cdc.dialect import Dialect
 from cdc.errors import MirrorError
 from cdc.model import (
     NO_POSITION,
-    OFFSET,
     POSITION,
     Account,
     FileKind,
@@ -209,7 +208,7 @@ def _split_by_partition(
         partitions = batch.column("partition").to_numpy()
         changed = (np.diff(topics) != 0) | (np.diff(partitions) != 0)
         edges = [0, *(np.flatnonzero(changed) + 1).tolist(), len(batch)]
-        for start, end in zip(edges, edges[1:], strict=False):
+        for start, end in pairwise(edges):
             run = batch.slice(start, end - start)
             yield run.column("topic")[0].as_py(), int(partitions[start]), run
 

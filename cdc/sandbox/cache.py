@@ -5,12 +5,18 @@ import os
 import shutil
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
+from typing import IO
+
+from cdc.sandbox.progress import Progress
 
 CACHE_VARIABLE = "DATABASE_MIRROR_CACHE"
 _PART_PREFIX = ".part-"
+_POLL_SECONDS = 0.1
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -29,9 +35,13 @@ class Cache:
     of it. A lock file per entry lets one process build while the others wait.
     """
 
-    def __init__(self, folder: Path, *, check_cancelled: Callable[[], None]) -> None:
+    def __init__(
+        self, folder: Path, *, check_cancelled: Callable[[], None], progress: Progress
+    ) -> None:
         self.folder = folder
         self._check_cancelled = check_cancelled
+        self._progress = progress
+        self._of_this_process: defaultdict[str, Lock] = defaultdict(Lock)
 
     def entry(self, name: str, build: Callable[[Path], None]) -> Path:
         """Return the folder of an entry, building it if it is not there.
@@ -61,17 +71,29 @@ class Cache:
 
     @contextmanager
     def _locked(self, name: str) -> Iterator[None]:
-        with (self.folder / f".{name}.lock").open("w") as lock:
-            while True:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
+        lock = self._of_this_process[name]
+        while not lock.acquire(timeout=_POLL_SECONDS):
+            self._check_cancelled()
+        try:
+            with (self.folder / f".{name}.lock").open("w") as file:
+                if not _try_lock(file):
+                    self._progress(f"waiting for another process to finish {name} ...")
+                while not _try_lock(file):
                     self._check_cancelled()
-                    time.sleep(0.1)
-            yield
+                    time.sleep(_POLL_SECONDS)
+                yield
+        finally:
+            lock.release()
 
     def _remove_parts_of(self, name: str) -> None:
         # Only a killed builder leaves one, and while this process has the lock nobody else builds.
         for part in self.folder.glob(f"{_PART_PREFIX}{name}-*"):
             shutil.rmtree(part, ignore_errors=True)
+
+
+def _try_lock(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -75,6 +75,7 @@ class _Apt:
             folder.mkdir(parents=True)
         self._options += [
             *("-o", f"Dir::State={state}", "-o", f"Dir::Cache={cache}"),
+            *("-o", f"Dir::State::lists={state / 'lists'}"),
             *("-o", "Dir::State::status=/var/lib/dpkg/status"),
         ]
         self._run("apt-get", *self._options, "update")
@@ -92,7 +93,7 @@ class _Apt:
     def _run(self, *argv: str, check: bool = True) -> int | None:
         environment = {**os.environ, "LC_ALL": "C"}
         command = Command(argv=argv, log=self._log, cwd=self._work, env=environment)
-        code = self._processes.spawn(command).wait(_APT_SECONDS)
+        (code,) = self._processes.run(command, timeout=_APT_SECONDS)
         if check and code != 0:
             raise DownloadError(self._title, tail_of(self._log))
         return code

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import tarfile
 import time
 from collections.abc import Iterable
@@ -18,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 from cdc.errors import DownloadError
 from cdc.sandbox.java import find_java
-from cdc.sandbox.processes import Command, Process, Processes
+from cdc.sandbox.processes import Command, Processes
 
 _LOCKS = Path(__file__).parent / "locks"
 _LOCK_HEADER = "# Written by `python -m cdc.sandbox.relock`: change the versions there."
@@ -118,8 +119,9 @@ def fetch_lock(lock: Lock, into: Path, processes: Processes) -> None:
         (folder / "ivy.xml").write_text(module_xml(artifacts))
         lanes.append(folder)
     for attempt in range(1, _ATTEMPTS + 1):  # what a lane already has, it does not fetch again
-        running = [(lane, start_ivy(lane, settings, into, processes)) for lane in lanes]
-        lanes = [lane for lane, process in running if process.wait(_LANE_SECONDS) != 0]
+        commands = [ivy_command(lane, settings, into) for lane in lanes]
+        codes = processes.run(*commands, timeout=_LANE_SECONDS)
+        lanes = [lane for lane, code in zip(lanes, codes, strict=True) if code != 0]
         if not lanes:
             break
         time.sleep(_PAUSE_SECONDS * attempt)
@@ -132,20 +134,19 @@ def fetch_lock(lock: Lock, into: Path, processes: Processes) -> None:
     shutil.rmtree(work)
 
 
-def start_ivy(lane: Path, settings: Path, into: Path, processes: Processes) -> Process:
-    """Start Ivy on the `ivy.xml` of a folder, which will also hold its cache and its log."""
-    return processes.spawn(
-        Command(
-            argv=[
-                *(find_java(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
-                *("-jar", _ivy_program(), "-settings", settings, "-cache", lane / "cache"),
-                *("-ivy", lane / "ivy.xml", "-confs", "default"),
-                *("-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]"),
-            ],
-            log=lane / "ivy.log",
-            cwd=lane,
-            env=os.environ,  # it may hold the way to a proxy
-        )
+def ivy_command(lane: Path, settings: Path, into: Path) -> Command:
+    """Run Ivy on the `ivy.xml` of a folder, which will also hold its cache and its log."""
+    return Command(
+        argv=[
+            *(find_java(), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"),
+            *("-jar", _ivy_program(), "-settings", settings, "-cache", lane / "cache"),
+            *("-ivy", lane / "ivy.xml", "-confs", "default"),
+            *("-retrieve", f"{into}/[artifact]-[revision](-[classifier]).[ext]"),
+        ],
+        log=lane / "ivy.log",
+        cwd=lane,
+        env=os.environ,  # it may hold the way to a proxy
+        close_signal=signal.SIGKILL,
     )
 
 
@@ -197,7 +198,9 @@ def unpack_archive(folder: Path) -> None:
     """Replace the archives of a folder by what they hold."""
     for archive in list(folder.glob("*.tar.gz")):
         with tarfile.open(archive) as tar:
-            tar.extractall(folder, filter="data")
+            # As an attribute, because the argument of this name came with Python 3.11.4.
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
+            tar.extractall(folder)
         archive.unlink()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cdc.errors import DownloadError
-from cdc.sandbox.jars import SETTINGS, Artifact, Lock, module_xml, start_ivy, tail_of, write_lock
+from cdc.sandbox.jars import SETTINGS, Artifact, Lock, ivy_command, module_xml, tail_of, write_lock
 from cdc.sandbox.processes import Processes
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def resolve(name: str, roots: Sequence[Artifact], processes: Processes) -> Lock:
     (work / "ivy.xml").write_text(module_xml(roots, transitive=transitive))
     found = work / "found"
     pattern = found / "[organisation]" / "[module]" / "[revision]"
-    if start_ivy(work, settings, pattern, processes).wait(600) != 0:
+    if processes.run(ivy_command(work, settings, pattern), timeout=600) != [0]:
         raise DownloadError(name, tail_of(work / "ivy.log"))
     classifiers = {root.module: root.classifier for root in roots}
     artifacts = []

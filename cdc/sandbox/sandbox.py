@@ -75,7 +75,9 @@ class Sandbox:
         self._bench = Bench(
             processes=self._processes,
             cache=Cache(
-                cache_folder() / "sandbox", check_cancelled=self._processes.check_cancelled
+                cache_folder() / "sandbox",
+                check_cancelled=self._processes.check_cancelled,
+                progress=progress,
             ),
             progress=progress,
         )

@@ -141,8 +141,7 @@ class Server(ABC):
         Raises:
             ServerStartError: It failed.
         """
-        process = self.bench.processes.spawn(command)
-        code = process.wait(timeout)
+        (code,) = self.bench.processes.run(command, timeout=timeout)
         if code != 0:
             name = Path(command.argv[0]).name
             reason = f"{name} exited with {code}" if code is not None else f"{name} took too long"

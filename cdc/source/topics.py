@@ -82,36 +82,35 @@ class TopicReader:
                 for partition in partitions
             }
 
-    def peek(self, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[str, list[Record]]:
-        """Read the first records with a value of each topic, a few at the most."""
+    def peek(self, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[str, Record]:
+        """Read the first record with a value of each topic, if it is among the first few."""
         waiting = {
-            (topic, partition): min(place.next, place.first + PEEKED_RECORDS)
-            for (topic, partition), place in ranges.items()
-            if place.next > place.first
+            place: min(held.next, held.first + PEEKED_RECORDS)
+            for place, held in ranges.items()
+            if held.next > held.first
         }
-        found: dict[str, list[Record]] = {}
-        starts = [
-            TopicPartition(topic, partition, ranges[topic, partition].first)
-            for topic, partition in waiting
-        ]
+        found: dict[str, Record] = {}
         with self._translated():
-            self._consumer.assign(starts)
+            self._consumer.assign([TopicPartition(*p, ranges[p].first) for p in waiting])
             deadline = time.monotonic() + ANSWER_SECONDS
             while waiting and time.monotonic() < deadline:
-                for message in self._consumer.consume(num_messages=100, timeout=POLL_SECONDS):
-                    if message.error():
+                for record in self._records():
+                    place = (record.topic, record.partition)
+                    if record.value is not None:
+                        found.setdefault(record.topic, record)
+                    elif record.offset + 1 < waiting.get(place, 0):
                         continue
-                    place = (message.topic(), message.partition())
-                    if message.value() is not None:
-                        record = Record(*place, message.offset(), message.key(), message.value())
-                        found.setdefault(place[0], []).append(record)
-                    if place in waiting and (
-                        message.value() is not None or message.offset() + 1 >= waiting[place]
-                    ):
-                        del waiting[place]
+                    if waiting.pop(place, None) is not None:
                         self._consumer.incremental_unassign([TopicPartition(*place)])
             self._consumer.unassign()
         return found
+
+    def _records(self) -> Iterator[Record]:
+        for message in self._consumer.consume(num_messages=100, timeout=POLL_SECONDS):
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            if message.error() or topic is None or partition is None or offset is None:
+                continue
+            yield Record(topic, partition, offset, message.key(), message.value())
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -142,7 +141,8 @@ def open_topics(options: Mapping[str, str]) -> Iterator[TopicReader]:
     try:
         yield TopicReader(consumer, servers)
     except KafkaUnreachableError as error:
-        # The error itself says only that time ran out; the client knows why.
+        # The error itself says only that time ran out; polling lets the client say why.
+        consumer.poll(POLL_SECONDS)
         raise KafkaUnreachableError(servers, problems[-1] if problems else error.reason) from error
     finally:
         consumer.close()

@@ -3,6 +3,7 @@
 from cdc.dialect import Dialect
 from connectors.mariadb.connector_config import connector_config
 from connectors.mariadb.position import POSITION_FIELDS, position
+from connectors.mariadb.probe import probe
 from connectors.mariadb.type_map import iceberg_type
 
 DIALECT = Dialect(
@@ -12,4 +13,5 @@ DIALECT = Dialect(
     position=position,
     iceberg_type=iceberg_type,
     connector_config=connector_config,
+    probe=probe,
 )

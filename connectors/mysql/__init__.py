@@ -3,6 +3,7 @@
 from cdc.dialect import Dialect
 from connectors.mysql.connector_config import connector_config
 from connectors.mysql.position import POSITION_FIELDS, position
+from connectors.mysql.probe import probe
 from connectors.mysql.type_map import iceberg_type
 
 DIALECT = Dialect(
@@ -12,4 +13,5 @@ DIALECT = Dialect(
     position=position,
     iceberg_type=iceberg_type,
     connector_config=connector_config,
+    probe=probe,
 )

@@ -15,7 +15,7 @@ def never_cancelled() -> None:
 
 
 def open_cache(folder: Path) -> Cache:
-    return Cache(folder, check_cancelled=never_cancelled)
+    return Cache(folder, check_cancelled=never_cancelled, progress=lambda line: None)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_two_processes_at_once_build_one_entry(tmp_path: Path) -> None:
     assert len((tmp_path / "builds").read_text().splitlines()) == 1
 
 
-def test_waiting_for_another_builder_can_be_cancelled(tmp_path: Path) -> None:
+def test_waiting_for_another_builder_is_told_and_can_be_cancelled(tmp_path: Path) -> None:
     class CancelledError(Exception):
         pass
 
@@ -125,8 +125,13 @@ def test_waiting_for_another_builder_can_be_cancelled(tmp_path: Path) -> None:
     while not list(tmp_path.glob(".part-*/half")):
         time.sleep(0.02)
 
+    lines: list[str] = []
+    cache = Cache(tmp_path, check_cancelled=cancel, progress=lines.append)
+
     with pytest.raises(CancelledError):
-        Cache(tmp_path, check_cancelled=cancel).entry("kafka", lambda folder: None)
+        cache.entry("kafka", lambda folder: None)
 
     builder.kill()
     builder.join()
+    assert len(lines) == 1
+    assert "kafka" in lines[0]

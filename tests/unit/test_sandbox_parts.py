@@ -24,7 +24,11 @@ from cdc.sandbox.server import Bench, Server
 def bench() -> Iterator[Bench]:
     with tempfile.TemporaryDirectory() as folder:
         processes = Processes(Path(folder))
-        cache = Cache(Path(folder) / "cache", check_cancelled=processes.check_cancelled)
+        cache = Cache(
+            Path(folder) / "cache",
+            check_cancelled=processes.check_cancelled,
+            progress=lambda line: None,
+        )
         yield Bench(processes=processes, cache=cache, progress=lambda line: None)
         processes.close()
 

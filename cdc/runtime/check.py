@@ -1,0 +1,238 @@
+"""`check`: whether everything a mirror needs answers, and what it would do with each table.
+
+Nothing is changed, and no Spark is started: the catalog is read through pyiceberg.
+"""
+
+import os
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
+from cdc.dialect import Dialect
+from cdc.errors import MirrorError
+from cdc.model import LEDGER_PROPERTY, Ledger
+from cdc.runtime.describe import describe
+from cdc.schema import difference, mirror_columns, target_name
+from cdc.source.topics import OffsetRange, Record, open_topics
+from connectors import DIALECTS
+
+ANSWER_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was tried."""
+
+    part: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What `run` would do with one topic."""
+
+    topic: str
+    table: str
+    action: str
+    mode: str
+    deletes: str
+    key: tuple[str, ...]
+    columns: int
+    waiting: int
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """All findings, and the plan."""
+
+    findings: tuple[Finding, ...]
+    tables: tuple[TablePlan, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """Fail when anything would keep the mirror or one of its tables from running."""
+        fine = [f.ok for f in self.findings] + [t.ok for t in self.tables]
+        return 0 if all(fine) else 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the report for `--output json`."""
+        return {"ok": self.exit_code == 0, **asdict(self)}
+
+    def lines(self) -> Iterator[str]:
+        """Write the report for people."""
+        for finding in self.findings:
+            yield f"{finding.part:<9} {'ok' if finding.ok else 'FAILED':<7} {finding.detail}"
+        if self.tables:
+            yield ""
+            yield from _columns(self.tables)
+
+
+def check_mirror(config: MirrorConfig) -> CheckReport:
+    """Try everything that the config points to."""
+    secrets = unreadable(config)
+    if secrets:
+        return CheckReport(tuple(Finding("secret", False, str(p)) for p in secrets), ())
+    dialect = DIALECTS[config.source.connector]
+    findings = []
+    ranges: dict[tuple[str, int], OffsetRange] = {}
+    samples: dict[str, Record] = {}
+    try:
+        with open_topics(config.kafka.client_options()) as reader:
+            topics = reader.matching(config.source.topics)
+            ranges = reader.ranges(topics)
+            samples = reader.peek(ranges)
+        found = f"{len(topics)} topics match {', '.join(config.source.topics)}"
+        findings.append(Finding("kafka", bool(topics), found))
+    except MirrorError as error:
+        findings.append(Finding("kafka", False, str(error)))
+    if config.registry is not None:
+        findings.append(_check_registry(config.registry.client_options()))
+    catalog, finding = _check_catalog(config)
+    findings.append(finding)
+    if config.source.url is not None:
+        findings.append(_check_source(dialect, reveal(config.source.url)))
+    tables = [
+        _plan(config, dialect, catalog, samples[topic], _waiting(topic, ranges))
+        for topic in samples
+    ]
+    return CheckReport(tuple(findings), tuple(tables))
+
+
+def _check_registry(options: Mapping[str, str]) -> Finding:
+    url = options["url"].rstrip("/")
+    request = urllib.request.Request(f"{url}/subjects")
+    user = options.get("basic.auth.user.info")
+    if user:
+        request.add_header("Authorization", f"Basic {b64encode(user.encode()).decode()}")
+    try:
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS):
+            return Finding("registry", True, url)
+    except (OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        return Finding("registry", False, f"{url} does not answer: {reason}. See [registry].")
+
+
+def _check_catalog(config: MirrorConfig) -> tuple[Catalog | None, Finding]:
+    properties = config.catalog.properties()
+    kind = config.catalog.type
+    if kind is CatalogType.HADOOP:
+        return None, Finding("catalog", True, f"hadoop at {properties['warehouse']} (not opened)")
+    uri = properties.get("uri", "")
+    if uri.startswith("sqlite"):
+        file = Path(uri.partition(":///")[2])
+        if not file.exists():
+            return None, _check_new_sqlite(file)
+    try:
+        catalog = load_catalog(config.name, **properties)
+        spaces = catalog.list_namespaces()
+    # pyiceberg passes on whatever its catalogs' client libraries raise.
+    except Exception as error:
+        reason = str(error).split("\n")[0] or type(error).__name__
+        return None, Finding("catalog", False, f"{kind} does not answer: {reason}. See [catalog].")
+    return catalog, Finding("catalog", True, f"{kind}, {len(spaces)} namespaces")
+
+
+def _check_new_sqlite(file: Path) -> Finding:
+    parent = next(folder for folder in file.parents if folder.exists())
+    writable = parent.is_dir() and os.access(parent, os.W_OK)
+    detail = f"{file} will be made" if writable else f"{parent} cannot be written: see catalog.uri"
+    return Finding("catalog", writable, detail)
+
+
+def _check_source(dialect: Dialect, url: str) -> Finding:
+    try:
+        return Finding("source", True, dialect.probe(url))
+    except MirrorError as error:
+        return Finding("source", False, str(error))
+
+
+def _waiting(topic: str, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[int, OffsetRange]:
+    return {partition: place for (name, partition), place in ranges.items() if name == topic}
+
+
+def _plan(
+    config: MirrorConfig,
+    dialect: Dialect,
+    catalog: Catalog | None,
+    sample: Record,
+    ranges: Mapping[int, OffsetRange],
+) -> TablePlan:
+    total = sum(place.next - place.first for place in ranges.values())
+    try:
+        news = describe(sample, dialect)
+        if news.table is None:
+            return TablePlan(sample.topic, "", "nothing to read yet", "", "", (), 0, total)
+        rule = config.tables.rule_for(news.table.schema, news.table.table)
+        name = target_name(config.target, news.table)
+        columns = mirror_columns(news.schemas[0], str(news.table), dialect)
+        existing = _load(catalog, (*name.namespace, name.table))
+        action, waiting = "create", total
+        if existing is not None:
+            change = difference(existing.schema(), columns, str(name))
+            added = ", ".join(column.name for column in change.added)
+            action = f"add columns {added}" if added else "go on"
+            waiting = _behind(existing, ranges)
+        return TablePlan(
+            topic=sample.topic,
+            table=str(name),
+            action=action,
+            mode=rule.mode.value,
+            deletes=rule.deletes.value,
+            key=tuple(column.name for column in columns if column.key),
+            columns=len(columns),
+            waiting=waiting,
+        )
+    except MirrorError as error:
+        return TablePlan(sample.topic, "", f"park: {error}", "", "", (), 0, total, ok=False)
+
+
+def _load(catalog: Catalog | None, name: tuple[str, ...]) -> Table | None:
+    if catalog is None:
+        return None
+    try:
+        return catalog.load_table(name)
+    except NoSuchTableError:
+        return None
+
+
+def _behind(table: Table, ranges: Mapping[int, OffsetRange]) -> int:
+    """Count the records that the table's ledger does not have yet."""
+    marks = {}
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        summary = snapshot.summary.additional_properties if snapshot.summary else {}
+        if LEDGER_PROPERTY in summary:
+            marks = dict(Ledger.from_json(summary[LEDGER_PROPERTY]).partitions)
+            break
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    return sum(
+        place.next - (marks[partition].next_offset if partition in marks else place.first)
+        for partition, place in ranges.items()
+    )
+
+
+def _columns(tables: tuple[TablePlan, ...]) -> Iterator[str]:
+    rows = [("topic", "table", "plan", "deletes", "key", "columns", "waiting")]
+    for t in tables:
+        if t.ok:
+            key = ", ".join(t.key)
+            waiting = f"{t.waiting:,}"
+            rows.append((t.topic, t.table, t.action, t.deletes, key, str(t.columns), waiting))
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    for t in tables:
+        if not t.ok:
+            yield f"{t.topic}: {t.action}"

@@ -1,0 +1,39 @@
+"""Whether a MySQL or MariaDB server answers and can be a source."""
+
+from urllib.parse import unquote, urlsplit
+
+from cdc.errors import SourceUnreachableError
+
+ANSWER_SECONDS = 10
+
+
+def probe(url: str) -> str:
+    """Connect and tell what was found.
+
+    Raises:
+        SourceUnreachableError: It does not answer, refuses the login, or keeps no row log.
+    """
+    import pymysql
+
+    parts = urlsplit(url)
+    try:
+        connection = pymysql.connect(
+            host=parts.hostname or "localhost",
+            port=parts.port or 3306,
+            user=unquote(parts.username or ""),
+            password=unquote(parts.password or ""),
+            connect_timeout=ANSWER_SECONDS,
+        )
+        with connection, connection.cursor() as cursor:
+            cursor.execute("SELECT @@version, @@log_bin, @@binlog_format, @@binlog_row_image")
+            version, on, form, image = cursor.fetchone() or ("", 0, "", "")
+    except (pymysql.MySQLError, ValueError) as error:
+        reason = str(error.args[-1] if error.args else error)
+        raise SourceUnreachableError("The database", reason) from error
+    if not on or form != "ROW" or image != "FULL":
+        raise SourceUnreachableError(
+            "The database",
+            f"log_bin is {on}, binlog_format {form}, binlog_row_image {image}; "
+            "Debezium needs 1, ROW and FULL",
+        )
+    return f"{version}, row-based binary log"

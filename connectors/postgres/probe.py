@@ -1,0 +1,28 @@
+"""Whether a PostgreSQL server answers and can be a source."""
+
+from cdc.errors import SourceUnreachableError
+
+ANSWER_SECONDS = 10
+
+
+def probe(url: str) -> str:
+    """Connect and tell what was found.
+
+    Raises:
+        SourceUnreachableError: It does not answer, refuses the login, or keeps no logical log.
+    """
+    import psycopg
+
+    try:
+        with psycopg.connect(url, connect_timeout=ANSWER_SECONDS) as connection:
+            version = connection.info.parameter_status("server_version")
+            row = connection.execute("SHOW wal_level").fetchone()
+    except psycopg.Error as error:
+        reason = str(error).strip().split("\n")[0]
+        raise SourceUnreachableError("PostgreSQL", reason) from error
+    level = row[0] if row else ""
+    if level != "logical":
+        raise SourceUnreachableError(
+            "PostgreSQL", f"wal_level is {level}; set it to logical and restart the server"
+        )
+    return f"PostgreSQL {version}, wal_level logical"
