@@ -426,3 +426,72 @@ class SourceUnreachableError(MirrorError):
 
     def __str__(self) -> str:
         return f"{self.database} cannot be the source: {self.reason}. See source.url."
+
+
+class IncomparableColumnError(MirrorError):
+    """A column has types in the mirror and at the source that share no values."""
+
+    def __init__(self, column: str, mirror_type: str, source_type: str) -> None:
+        super().__init__(column, mirror_type, source_type)
+        self.column, self.mirror_type, self.source_type = column, mirror_type, source_type
+
+    def __str__(self) -> str:
+        return (
+            f"{self.column} is {self.mirror_type} in the mirror and {self.source_type} at the source, "
+            "which cannot be compared. Drop the mirrored table to have it made anew from the topic."
+        )
+
+
+class UnmirrorableValueError(MirrorError):
+    """A table of the source holds a value that has no form in any mirror."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} holds a value that no mirror can have: {self.reason}. "
+            "Change it at the source, or leave the column out of the connector."
+        )
+
+
+class DemoFolderError(MirrorError):
+    """The demo cannot live in the folder it was given."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(folder, reason)
+        self.folder, self.reason = folder, reason
+
+    def __str__(self) -> str:
+        return f"The demo cannot use {self.folder}: {self.reason}. Choose another with --folder."
+
+
+class MirrorEndedError(MirrorError):
+    """The mirror of a demo ended though nobody asked it to."""
+
+    def __init__(self, code: int, log: str, last_lines: str) -> None:
+        super().__init__(code, log, last_lines)
+        self.code, self.log, self.last_lines = code, log, last_lines
+
+    def __str__(self) -> str:
+        return (
+            f"`database-mirror run` ended with exit code {self.code}. "
+            f"The last lines of {self.log}:\n{self.last_lines}"
+        )
+
+
+class MirrorStalledError(MirrorError):
+    """The mirror of a demo runs, but what it should do does not happen."""
+
+    def __init__(self, awaited: str, seconds: float, log: str, last_lines: str) -> None:
+        super().__init__(awaited, seconds, log, last_lines)
+        self.awaited, self.seconds, self.log, self.last_lines = awaited, seconds, log, last_lines
+
+    def __str__(self) -> str:
+        return (
+            f"Waited for {self.awaited}, and nothing moved for {self.seconds:.0f} s. "
+            f"The last lines of {self.log} tell why:\n{self.last_lines}"
+        )

@@ -1,17 +1,94 @@
-"""Marks every test by its folder."""
+"""One real Spark and one real stack for the whole run; every test marked by its folder."""
 
+import logging
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+from cdc.config import MirrorConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.integration.stack import Stack
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "spark", "integration")
 
+Configure = Callable[..., MirrorConfig]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark by folder, and put what needs no servers first."""
     for item in items:
         if not item.path.is_relative_to(TESTS):
             continue
         folder = item.path.relative_to(TESTS).parts[0]
         if folder in MARKED:
             item.add_marker(folder)
+    items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that holds the shared catalog and its warehouse."""
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(scope="session")
+def configure(lake: Path) -> Configure:
+    """Make a config over the shared catalog; `topics` and `target` keep the tests apart."""
+    from cdc.config.load import parse_config
+
+    def make(
+        *,
+        topics: str = "*",
+        target: str = "{server}.{table}",
+        servers: str = "localhost:9",
+        connector: str = "postgres",
+        more: str = "",
+    ) -> MirrorConfig:
+        text = f"""
+            name = "shop"
+            [source]
+            connector = "{connector}"
+            topics = ["{topics}"]
+            [kafka]
+            "bootstrap.servers" = "{servers}"
+            [target]
+            table = "{target}"
+            [spark]
+            master = "local[2]"
+            {more}
+        """
+        return parse_config(text.encode(), lake / "shop.toml")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def spark(configure: Configure) -> "Iterator[SparkSession]":
+    """One real local Spark with a real Iceberg catalog on disk, started as `run` starts it."""
+    from cdc.runtime.session import build_session
+
+    session = build_session(configure())
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def stack() -> "Iterator[Stack]":
+    """The servers, each started when a test first asks for it."""
+    from tests.integration.stack import open_stack
+
+    with open_stack(lambda line: logging.getLogger("stack").info("%s", line)) as servers:
+        yield servers
+
+
+@pytest.fixture
+def never_stop() -> threading.Event:
+    """The stop signal of a mirror that nobody stops."""
+    return threading.Event()

@@ -22,6 +22,10 @@ class IcebergCatalog:
         self._gateway = gateway
         self._jvm = self._gateway.jvm
         with translated(f"the catalog {name}"):
+            # Spark looks for the catalog's settings in the session that is active in this thread.
+            SparkSession._get_j_spark_session_class(self._jvm).setActiveSession(
+                spark._jsparkSession
+            )
             self._catalog = self._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
                 spark._jsparkSession, name
             )

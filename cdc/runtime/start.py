@@ -40,9 +40,12 @@ def starting_offsets(
 def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:
     """Open the table that a record belongs to, or create it, so that the first batch finds it."""
     news = describe(record, dialect)
-    if news.table is None or tables.open(record.topic, news.table) is not None:
-        return  # the first record may be older than the table's columns: the batch looks closer
-    tables.evolve(record.topic, news)
+    if news.table is None:
+        return
+    if tables.open(record.topic, news.table) is None:
+        tables.evolve(record.topic, news)
+    else:
+        tables.recognise(record.topic, news.schemas)
 
 
 def _start(topic: str, partition: int, place: OffsetRange, tables: Tables) -> int:

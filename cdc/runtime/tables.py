@@ -1,7 +1,8 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
@@ -124,6 +125,19 @@ class Tables:
             if mirrored is not None:
                 self._follow(mirrored, schema)
 
+    def recognise(self, topic: str, schemas: Iterable[SourceSchema]) -> None:
+        """Note schemas that the topic's table already has room for, so that no batch stops at them.
+
+        A schema that asks for more is left to the batch that holds it: it may be an old one.
+        """
+        mirrored = self._tables[topic]
+        for schema in schemas:
+            with suppress(MirrorError):
+                change = self._difference(mirrored, schema)
+                _refuse_unfollowed(str(mirrored.source), change)
+                if not change.added:
+                    mirrored.known.add(schema)
+
     def plans(self, topics: Mapping[str, Truncate | None]) -> dict[str, TopicPlan]:
         """Describe the given topics' tables to the write tasks."""
         plans = {}
@@ -187,16 +201,19 @@ class Tables:
     def _follow(self, mirrored: MirroredTable, schema: SourceSchema) -> None:
         if schema in mirrored.known:
             return
-        name = str(mirrored.source)
-        columns = mirror_columns(schema, name, self._dialect)
-        change = difference(mirrored.table.schema, columns, name)
-        _refuse_unfollowed(name, change)
+        change = self._difference(mirrored, schema)
+        _refuse_unfollowed(str(mirrored.source), change)
         if change.added:
             mirrored.table.add_columns([(column.name, column.type) for column in change.added])
             added = ",".join(column.name for column in change.added)
             logger.info("added columns=%s table=%s", added, mirrored.table.name)
         mirrored.known.add(schema)
         mirrored.plan = None
+
+    def _difference(self, mirrored: MirroredTable, schema: SourceSchema) -> SchemaDifference:
+        name = str(mirrored.source)
+        columns = mirror_columns(schema, name, self._dialect)
+        return difference(mirrored.table.schema, columns, name)
 
 
 def _refuse_unfollowed(table: str, change: SchemaDifference) -> None:

@@ -9,10 +9,6 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-import psycopg
-import pymysql
-from psycopg import sql
-
 from cdc.errors import ConnectorFailedError
 
 # Servers on the loopback interface are never behind the proxy that the environment may name.
@@ -37,6 +33,8 @@ class PostgresEndpoint:
 
     def answers(self) -> bool:
         """Say whether the login works."""
+        import psycopg  # here: this module is loaded by programs that never use it
+
         try:
             psycopg.connect(self.url, connect_timeout=5).close()
         except psycopg.OperationalError:
@@ -45,6 +43,9 @@ class PostgresEndpoint:
 
     def create_database(self, name: str) -> "PostgresEndpoint":
         """Create a database and return the endpoint that leads into it. Fails if it exists."""
+        import psycopg
+        from psycopg import sql
+
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return replace(self, database=name)
@@ -67,6 +68,8 @@ class MariadbEndpoint:
 
     def answers(self) -> bool:
         """Say whether the login works."""
+        import pymysql
+
         try:
             pymysql.connect(
                 host=self.host,

@@ -50,6 +50,7 @@ class Mariadb(Server):
 
     def prepare(self) -> None:
         """Make the system tables and the file that sets the passwords at each start."""
+        self.check_folder(self._user)
         if self._user is not None:
             # The cache may lie under /root, where no other user gets in.
             self._root = Path(shutil.copytree(self._root, self.folder / "root", symlinks=True))

@@ -51,6 +51,7 @@ class Postgres(Server):
 
     def prepare(self) -> None:
         """Run initdb."""
+        self.check_folder(self._user)
         if self._user is not None:
             # The wheel may lie under /root, where no other user gets in.
             self._install = _copy_install(self._install, self.folder)

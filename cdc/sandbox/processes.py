@@ -76,6 +76,7 @@ class Processes:
     """All processes of one sandbox, and the scratch folder that goes with them."""
 
     def __init__(self, scratch_parent: Path) -> None:
+        scratch_parent.mkdir(parents=True, exist_ok=True)
         # -I and -S: the guard needs nothing that is installed, and starts in a few milliseconds.
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", guard.__file__, str(scratch_parent)],
@@ -88,6 +89,7 @@ class Processes:
         self._lock = threading.Lock()
         self._ids = itertools.count()
         self._cancelled = threading.Event()
+        self._closed = False
         self.scratch = Path(self._receive()["scratch"])
 
     @property
@@ -145,15 +147,15 @@ class Processes:
         self._cancelled.clear()
 
     def check_cancelled(self) -> None:
-        """Raise SandboxClosedError if `cancel` was called."""
-        if self._cancelled.is_set():
+        """Raise SandboxClosedError after `cancel` or `close`."""
+        if self._closed or self._cancelled.is_set():
             raise SandboxClosedError()
 
     def close(self) -> None:
         """End every process and remove the scratch folder. Safe to repeat."""
         if os.getpid() != self._owner_pid:
             return  # a fork of the owner must not end what the owner still uses
-        self.cancel()
+        self._closed = True
         pipes = [pipe for pipe in (self._guard.stdin, self._guard.stdout) if pipe is not None]
         for pipe in pipes[:1]:
             pipe.close()

@@ -1,4 +1,4 @@
-"""Resolve the Java artifacts of the sandbox anew and write the files under `locks/`.
+"""Resolve the Java artifacts of the sandbox and of Spark anew, and write the files under `locks/`.
 
 Run `python -m cdc.sandbox.relock` after changing a version here. This is the slow, transitive
 resolve that spares every user the same minute.
@@ -17,6 +17,10 @@ from cdc.sandbox.processes import Processes
 logger = logging.getLogger(__name__)
 
 KAFKA = "4.3.1"
+SPARK = "4.0.0"  # the connectors of this version serve the whole minor version
+
+# Sets whose roots are all there is: Spark has the rest of what they need.
+_COMPLETE = {"spark-4.0"}
 
 # What Connect gives to its plugins anyway. A second copy inside a plugin clashes or is dead weight.
 _GIVEN_BY_CONNECT = {
@@ -48,6 +52,14 @@ ROOTS: dict[str, list[Artifact]] = {
     ],
     "avro-converter": [_root("io.apicurio:apicurio-registry-utils-converter:2.6.13.Final")],
     "registry": [_root("io.apicurio:apicurio-registry-app:3.3.3", "all", "tar.gz")],
+    "spark-4.0": [
+        _root("org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"),
+        _root(f"org.apache.spark:spark-sql-kafka-0-10_2.13:{SPARK}"),
+        _root(f"org.apache.spark:spark-token-provider-kafka-0-10_2.13:{SPARK}"),
+        _root("org.apache.kafka:kafka-clients:3.9.0"),
+        _root("org.apache.commons:commons-pool2:2.12.0"),
+        _root("org.xerial:sqlite-jdbc:3.53.2.0"),
+    ],
 }
 
 
@@ -56,7 +68,7 @@ def resolve(name: str, roots: Sequence[Artifact], processes: Processes) -> Lock:
     work = Path(tempfile.mkdtemp(dir=processes.scratch))
     settings = work / "settings.xml"
     settings.write_text(SETTINGS.format(usepoms="true"))
-    transitive = all(root.extension == "jar" for root in roots)
+    transitive = name not in _COMPLETE and all(root.extension == "jar" for root in roots)
     (work / "ivy.xml").write_text(module_xml(roots, transitive=transitive))
     found = work / "found"
     pattern = found / "[organisation]" / "[module]" / "[revision]"

@@ -3,7 +3,6 @@
 import logging
 import os
 import tempfile
-from collections.abc import Iterable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from enum import Enum
 from pathlib import Path
@@ -26,7 +25,7 @@ from cdc.sandbox.postgres import Postgres
 from cdc.sandbox.processes import Processes
 from cdc.sandbox.progress import Progress
 from cdc.sandbox.registry import Registry
-from cdc.sandbox.server import Bench, Server
+from cdc.sandbox.server import Bench, Server, open_to_others
 
 logger = logging.getLogger(__name__)
 
@@ -98,18 +97,23 @@ class Sandbox:
     def start(self, *services: Service) -> None:
         """Download and start servers, and those they need, at the same time. Safe to repeat.
 
+        A running Connect restarts if one of them brings a plugin that it does not have.
+
         Raises:
             DownloadError: A server is neither cached nor reachable.
             ServerStartError: A server ended or did not answer; those still starting are killed.
         """
+        self._processes.check_cancelled()
         wanted = {*services, *(_NEEDS[service] for service in services if service in _NEEDS)}
-        self._add_plugins_for(wanted)
+        plugins = [name for service in wanted for name in _PLUGINS.get(service, ())]
+        if self._connect.add_plugins(*plugins) and self._connect.pid is not None:
+            self._connect.stop()
+            wanted.add(Service.CONNECT)
         starting = [
             server
             for service, server in self._servers.items()
             if service in wanted and server.pid is None
         ]
-        self._processes.resume()
         _in_parallel(starting, self._processes)
         self._started |= wanted
 
@@ -194,12 +198,6 @@ class Sandbox:
         if service not in self._started:
             self.start(service)
 
-    def _add_plugins_for(self, services: Iterable[Service]) -> None:
-        names = [name for service in services for name in _PLUGINS.get(service, ())]
-        if self._connect.add_plugins(*names) and self._connect.pid is not None:
-            self._connect.fetch()
-            self.restart(Service.CONNECT)
-
 
 def _in_parallel(servers: list[Server], processes: Processes) -> None:
     """Fetch and start servers at once; the first failure ends the attempts of the others."""
@@ -210,14 +208,17 @@ def _in_parallel(servers: list[Server], processes: Processes) -> None:
 
     if not servers:
         return
-    with ThreadPoolExecutor(len(servers)) as pool:
-        attempts: list[Future[None]] = [pool.submit(bring_up, server) for server in servers]
-        try:
-            wait(attempts, return_when=FIRST_EXCEPTION)
-        finally:
-            # Also after a Ctrl-C: the pool waits for its threads, so these must not wait long.
-            if not all(attempt.done() for attempt in attempts):
-                processes.cancel()
+    try:
+        with ThreadPoolExecutor(len(servers)) as pool:
+            attempts: list[Future[None]] = [pool.submit(bring_up, server) for server in servers]
+            try:
+                wait(attempts, return_when=FIRST_EXCEPTION)
+            finally:
+                # Also after a Ctrl-C: the pool waits for its threads, so these must not wait long.
+                if not all(attempt.done() for attempt in attempts):
+                    processes.cancel()
+    finally:
+        processes.resume()
     failures = [attempt.exception() for attempt in attempts if attempt.exception() is not None]
     for failure in sorted(failures, key=lambda error: isinstance(error, SandboxClosedError)):
         if failure is not None:
@@ -230,8 +231,4 @@ def _scratch_parent() -> Path:
     if os.geteuid() != 0:
         return usual
     candidates = [usual, Path("/var/tmp"), Path("/tmp")]
-    return next((path for path in candidates if path.is_dir() and _open_to_all(path)), usual)
-
-
-def _open_to_all(folder: Path) -> bool:
-    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
+    return next((path for path in candidates if path.is_dir() and open_to_others(path)), usual)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cdc.errors import SandboxClosedError, ServerStartError
+from cdc.errors import SandboxClosedError, SandboxPartMissingError, ServerStartError
 from cdc.sandbox.cache import Cache
 from cdc.sandbox.jars import Lock, fetch_lock, tail_of
 from cdc.sandbox.processes import Command, Process, Processes
@@ -72,6 +72,18 @@ class Server(ABC):
     def folder(self) -> Path:
         """The server's own part of the scratch folder."""
         return self.bench.scratch / type(self).__name__.lower()
+
+    def check_folder(self, user: tuple[int, int] | None) -> None:
+        """Refuse a scratch folder in which another user could not work.
+
+        Raises:
+            SandboxPartMissingError: The server runs as another user, who cannot enter the folder.
+        """
+        if user is not None and not open_to_others(self.folder):
+            raise SandboxPartMissingError(
+                f"a scratch folder that {self.title} can enter, which does not run as root",
+                f"{self.folder.parent} is closed to other users: choose another folder.",
+            )
 
     @property
     def log(self) -> Path:
@@ -179,6 +191,11 @@ def server_user() -> tuple[int, int] | None:
         return None
     nobody = pwd.getpwnam("nobody")
     return nobody.pw_uid, nobody.pw_gid
+
+
+def open_to_others(folder: Path) -> bool:
+    """Say whether users other than the owner can reach what is in a folder."""
+    return all(path.stat().st_mode & 0o001 for path in (folder, *folder.parents))
 
 
 def server_environment(home: Path) -> dict[str, str]:

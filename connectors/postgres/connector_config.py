@@ -18,8 +18,9 @@ def connector_config(request: ConnectorRequest) -> dict[str, str]:
         "plugin.name": "pgoutput",
         "slot.name": slot,
         "publication.name": slot,
-        # A filtered publication fails with skipped.operations set, and all tables need no list.
-        "publication.autocreate.mode": "filtered",
+        # A publication of listed tables leaves out those created later. This one needs a superuser:
+        # without one, create the publication by hand.
+        "publication.autocreate.mode": "all_tables",
         "table.include.list": ",".join(request.tables),
         # By default truncates are left out.
         "skipped.operations": "none",

@@ -1,17 +1,17 @@
 """The servers of the integration tests: containers where a Docker engine answers, else a sandbox.
 
 Both give the same endpoints. The containers share the network of this machine, so an address that
-holds for a test holds for Kafka Connect too, and they listen on free ports of the loopback interface.
+holds for a test holds for Kafka Connect too, and listen on free ports of the loopback interface.
 """
 
+import importlib
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-import docker
-from docker.errors import DockerException
 from testcontainers.core.container import DockerContainer
 
 from cdc.sandbox import (
@@ -27,10 +27,10 @@ from cdc.sandbox.mariadb import SERVER_OPTIONS
 from cdc.sandbox.ports import LOOPBACK, free_ports
 
 POSTGRES_IMAGE = "postgres:17"
-KAFKA_IMAGE = "apache/kafka:4.1.0"
-CONNECT_IMAGE = "quay.io/debezium/connect:3.5"
-REGISTRY_IMAGE = "apicurio/apicurio-registry:3.0.6"
-MARIADB_IMAGE = "mariadb:11.4"
+KAFKA_IMAGE = "apache/kafka:4.3.1"
+CONNECT_IMAGE = "quay.io/debezium/connect:3.6.1.Final"
+REGISTRY_IMAGE = "apicurio/apicurio-registry:3.3.3"
+MARIADB_IMAGE = "mariadb:10.11"
 
 READY_SECONDS = 180.0
 PASSWORD = "integration"
@@ -79,16 +79,13 @@ def open_stack(progress: Progress) -> Iterator[Stack]:
 
 def docker_answers() -> bool:
     """Say whether a Docker engine can be reached."""
+    # By name: for the type checker, the project's own folder docker/ hides the library.
+    docker = importlib.import_module("docker")
     try:
-        client = docker.from_env(timeout=3)
-    except DockerException:
+        with closing(docker.from_env(timeout=3)) as client:
+            return bool(client.ping())
+    except docker.errors.DockerException:
         return False
-    try:
-        return bool(client.ping())
-    except DockerException:
-        return False
-    finally:
-        client.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +231,11 @@ def kafka_container(port: int, controller_port: int) -> DockerContainer:
 
 
 def kafka_has_started(container: DockerContainer) -> bool:
-    return b"Kafka Server started" in container.get_logs()[0]
+    wrapped = container.get_wrapped_container()
+    wrapped.reload()
+    # Docker gives UTC with nanoseconds, and takes a time without a zone as UTC.
+    started = datetime.fromisoformat(wrapped.attrs["State"]["StartedAt"][:19])
+    return b"Kafka Server started" in wrapped.logs(since=started)
 
 
 def connect_container(port: int, kafka: KafkaEndpoint) -> DockerContainer:

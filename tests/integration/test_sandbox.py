@@ -260,6 +260,21 @@ def test_restarted_kafka_keeps_port_and_messages(sandbox: Sandbox, shop: Postgre
     assert before[0].value() == after[0].value()
 
 
+def test_database_asked_for_later_gives_connect_its_connector() -> None:
+    def plugins(sandbox: Sandbox) -> bytes:
+        with urllib.request.urlopen(f"{sandbox.connect.url}/connector-plugins") as reply:
+            return bytes(reply.read())
+
+    with Sandbox() as sandbox:
+        before = plugins(sandbox)
+        sandbox.start(Service.MARIADB)
+        after = plugins(sandbox)
+
+    assert b"PostgresConnector" in before
+    assert b"MariaDbConnector" not in before
+    assert b"MariaDbConnector" in after
+
+
 SANDBOX_PROGRAM = """
 import sys, time
 from cdc.sandbox import Sandbox, Service

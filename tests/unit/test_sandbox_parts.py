@@ -9,8 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cdc.errors import DownloadError, JavaMissingError, ServerStartError
-from cdc.sandbox import PostgresEndpoint
+from cdc.errors import (
+    DownloadError,
+    JavaMissingError,
+    SandboxClosedError,
+    SandboxPartMissingError,
+    ServerStartError,
+)
+from cdc.sandbox import PostgresEndpoint, Sandbox, Service
 from cdc.sandbox.cache import Cache
 from cdc.sandbox.jars import Artifact, Lock, fetch_lock, module_xml, read_lock
 from cdc.sandbox.java import find_java
@@ -218,6 +224,24 @@ def test_readiness_of_an_earlier_start_does_not_count(bench: Bench) -> None:
     server.start()
 
     assert time.monotonic() - started >= 0.5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs servers as another user")
+def test_scratch_folder_closed_to_the_servers_user_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+
+    with Sandbox(folder=tmp_path) as sandbox, pytest.raises(SandboxPartMissingError) as caught:
+        sandbox.start(Service.POSTGRES)
+
+    assert str(tmp_path) in caught.value.remedy
+
+
+def test_closed_sandbox_starts_nothing() -> None:
+    sandbox = Sandbox()
+    sandbox.close()
+
+    with pytest.raises(SandboxClosedError):
+        sandbox.start(Service.POSTGRES)
 
 
 def test_no_repr_shows_a_password() -> None:

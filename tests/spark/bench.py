@@ -1,0 +1,72 @@
+"""Batches without Kafka: messages in, real Spark and real Iceberg tables out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from cdc.commit import IcebergCatalog
+from cdc.config import MirrorConfig
+from cdc.model import LEDGER_PROPERTY, Ledger
+from cdc.observe import BatchProgress
+from cdc.runtime.batch import BatchRunner
+from cdc.runtime.tables import Tables
+from connectors import DIALECTS
+from tests.unit.messages import Message
+
+COLUMNS = "topic string, partition int, offset long, key binary, value binary"
+
+
+class Bench:
+    """One run of a mirror: what a restarted process would be is another bench."""
+
+    def __init__(self, spark: SparkSession, config: MirrorConfig) -> None:
+        self.spark = spark
+        dialect = DIALECTS[config.source.connector]
+        self.tables = Tables(config, dialect, IcebergCatalog(spark, config.name))
+        self.runner = BatchRunner(spark, config.name, dialect, self.tables, self._reread)
+        self._catalog = config.name
+        self._batch: list[Message] = []
+
+    def apply(self, *messages: Message) -> BatchProgress:
+        """Run one batch; each topic partition is a task of its own, as Kafka's are."""
+        self._batch = list(messages)
+        progress, _ = self.runner.run(self._frame(self._batch), 0)
+        return progress
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Read a table, in the order of its first column."""
+        found: pa.Table = self.spark.table(f"{self._catalog}.{name}").toArrow()
+        return found.sort_by(found.column_names[0]).to_pylist()
+
+    def snapshots(self, name: str) -> int:
+        """Count the snapshots of a table."""
+        return self.spark.table(f"{self._catalog}.{name}.snapshots").count()
+
+    def ledgers(self, name: str) -> list[Ledger]:
+        """List the ledgers in a table's history, oldest first."""
+        history = self.spark.table(f"{self._catalog}.{name}.snapshots").orderBy("committed_at")
+        texts = [row.summary.get(LEDGER_PROPERTY) for row in history.collect()]
+        return [Ledger.from_json(text) for text in texts if text]
+
+    def _reread(
+        self, first: Mapping[tuple[str, int], int], next_: Mapping[tuple[str, int], int]
+    ) -> DataFrame:
+        wanted = [
+            m
+            for m in self._batch
+            if first.get((m.topic, m.partition), 1)
+            <= m.offset
+            < next_.get((m.topic, m.partition), 0)
+        ]
+        return self._frame(wanted)
+
+    def _frame(self, messages: list[Message]) -> DataFrame:
+        groups: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        for m in messages:
+            row = (m.topic, m.partition, m.offset, m.key, m.value)
+            groups.setdefault((m.topic, m.partition), []).append(row)
+        parts = list(groups.values())
+        rows = self.spark.sparkContext.parallelize(parts, max(1, len(parts)))
+        return self.spark.createDataFrame(rows.flatMap(lambda group: group), COLUMNS)

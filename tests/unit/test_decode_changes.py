@@ -1,0 +1,364 @@
+"""Chunks of well-formed records to change tables."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode.json_messages import MOST_PREFIXES
+from cdc.errors import ManyTablesError, MissingValueError, UnfitValueError
+from cdc.model import NO_POSITION, OFFSET, OP, POSITION, SourceTable, Truncate
+from connectors import DIALECTS
+from tests.unit.messages import (
+    ORDERS,
+    Message,
+    Table,
+    arrays,
+    base64_of,
+    column,
+    decimal,
+    decimal_column,
+    delete,
+    insert,
+    planned,
+    snapshot_row,
+    tombstone,
+    truncate,
+    update,
+)
+
+POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]
+WIDER = Table((*ORDERS.columns, column("size", "int32")))
+
+
+def decode(messages: list[Message], *, met: list[Message] | None = None) -> DecodedChanges:
+    """Decode with a plan that knows the schemas of `met`, by default of the messages."""
+    return decode_changes(0, *arrays(messages), planned(met or messages, POSTGRES))
+
+
+def rows_of(decoded: DecodedChanges) -> list[dict[str, Any]]:
+    return [row for table in decoded.changes for row in table.to_pylist()]
+
+
+def relaid(message: Message, **layout: Any) -> Message:
+    """Write a message's key and value again in another layout of JSON."""
+    key, value = (json.loads(part or b"null") for part in (message.key, message.value))
+    key, value = (dict(reversed(part.items())) for part in (key, value))  # the payload first
+    texts = [json.dumps(part, **layout).encode() for part in (key, value)]
+    return replace(message, key=texts[0], value=texts[1])
+
+
+def test_a_change_has_its_row_and_where_it_stands() -> None:
+    message = insert({"id": 1, "name": "ann"}, offset=7, lsn=99)
+
+    decoded = decode([message])
+
+    assert rows_of(decoded) == [{"id": 1, "name": "ann", OFFSET: 7, OP: "c", POSITION: 99}]
+    assert decoded.table == SourceTable("srv", "shop", "public", "orders")
+
+
+def test_all_four_row_operations_are_told_apart() -> None:
+    row = {"id": 1, "name": "ann"}
+    messages = [
+        snapshot_row(row, offset=1),
+        insert(row, offset=2),
+        update(row, offset=3),
+        delete(row, offset=4),
+    ]
+
+    decoded = decode(messages)
+
+    assert decoded.changes[0][OP].to_pylist() == ["r", "c", "u", "d"]
+
+
+def test_a_binary_log_position_joins_file_and_place() -> None:
+    table = Table(connector="mysql")
+    messages = [
+        insert({"id": 1}, table=table, offset=1, lsn=500, source={"file": "binlog.000009"}),
+        insert({"id": 2}, table=table, offset=2, lsn=4, source={"file": "binlog.000010"}),
+    ]
+
+    decoded = decode_changes(0, *arrays(messages), planned(messages, MYSQL))
+
+    first, second = decoded.changes[0][POSITION].to_pylist()
+    assert first < second
+    assert decoded.table == SourceTable("srv", "shop", "shop", "orders")
+
+
+def test_a_change_without_a_log_position_is_older_than_all_others() -> None:
+    message = insert({"id": 1}, source={"lsn": None})
+
+    decoded = decode([message])
+
+    assert decoded.changes[0][POSITION].to_pylist() == [NO_POSITION]
+
+
+def test_a_delete_takes_its_key_from_the_messages_key() -> None:
+    # REPLICA IDENTITY may leave `before` without a value, but never the key.
+    messages = [
+        insert({"id": 1, "name": "ann"}, offset=1),
+        replace(delete({"id": 999}, offset=2), key=delete({"id": 5}).key),
+        insert({"id": 2, "name": "bob"}, offset=3),
+        replace(delete({"id": 999}, offset=4), key=delete({"id": 4}).key),
+    ]
+
+    rows = rows_of(decode(messages))
+
+    assert [(row["id"], row["name"], row[OP]) for row in rows] == [
+        (1, "ann", "c"),
+        (5, None, "d"),
+        (2, "bob", "c"),
+        (4, None, "d"),
+    ]
+
+
+def test_deletes_whose_keys_are_laid_out_differently_keep_their_order() -> None:
+    messages = [
+        relaid(delete({"id": 1}, offset=1), indent=2),
+        delete({"id": 2}, offset=2),
+        relaid(delete({"id": 3}, offset=3), indent=2),
+        insert({"id": 4}, offset=4),
+    ]
+
+    rows = rows_of(decode(messages))
+
+    assert sorted((row[OFFSET], row["id"]) for row in rows) == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_a_delete_converts_keys_of_any_type() -> None:
+    columns = (
+        column("day", "int32", optional=False, logical="io.debezium.time.Date"),
+        decimal_column("price", 10, 2, optional=False),
+        column("tag", "bytes", optional=False),
+        column("name", "string"),
+    )
+    table = Table(columns, key=("day", "price", "tag"))
+    key = {"day": 1, "price": decimal(-150), "tag": base64_of(b"\x00\xff")}
+
+    rows = rows_of(decode([delete(key, table=table), insert(key, table=table, offset=1)]))
+
+    assert [{n: row[n] for n in key} for row in rows[:1]] == [
+        {n: row[n] for n in key} for row in rows[1:]
+    ]
+    assert rows[0]["tag"] == b"\x00\xff"
+
+
+def test_the_keys_columns_come_first_in_its_own_order() -> None:
+    columns = (column("v", "string"), column("a"), column("b", "string"))
+    table = Table(columns, key=("b", "a"))
+
+    plan = planned([insert({"v": "x", "a": 1, "b": "y"}, table=table)], POSTGRES)
+
+    assert plan.schema is not None
+    assert plan.schema.names == ["b", "a", "v"]
+
+
+def test_tombstones_are_counted_and_left_out() -> None:
+    messages = [delete({"id": 1}, offset=1), tombstone({"id": 1}, offset=2)]
+
+    decoded = decode(messages)
+
+    assert decoded.tombstones == 1
+    assert [row[OFFSET] for row in rows_of(decoded)] == [1]
+
+
+def test_a_chunk_of_tombstones_alone_holds_nothing() -> None:
+    messages = [tombstone({"id": 1}, offset=1), tombstone({"id": 2}, offset=2)]
+
+    decoded = decode(messages, met=[insert({"id": 1})])
+
+    assert decoded == DecodedChanges(tombstones=2)
+
+
+def test_an_empty_chunk_holds_nothing() -> None:
+    decoded = decode_changes(0, *arrays([]), planned([insert({"id": 1})], POSTGRES))
+
+    assert decoded == DecodedChanges()
+
+
+def test_truncates_are_reported_apart_from_the_rows() -> None:
+    messages = [
+        insert({"id": 1}, offset=4),
+        truncate(offset=5, lsn=77),
+        insert({"id": 2}, offset=6),
+        truncate(offset=8, lsn=99),
+    ]
+
+    decoded = decode_changes(3, *arrays(messages), planned(messages, POSTGRES))
+
+    assert decoded.truncates == (Truncate(3, 5, 77), Truncate(3, 8, 99))
+    assert [row[OFFSET] for row in rows_of(decoded)] == [4, 6]
+    assert decoded.new_schemas == ()
+
+
+def test_a_chunk_of_truncates_alone_still_names_its_table() -> None:
+    decoded = decode([truncate(offset=1)], met=[insert({"id": 1})])
+
+    assert decoded.table == SourceTable("srv", "shop", "public", "orders")
+    assert decoded.changes == ()
+
+
+def test_several_schemas_in_one_chunk_are_decoded_each_as_it_says() -> None:
+    messages = [
+        insert({"id": 1, "name": "a"}, offset=1),
+        insert({"id": 2, "name": "b", "size": 5}, table=WIDER, offset=2),
+        insert({"id": 3, "name": "c"}, offset=3),
+        insert({"id": 4, "name": "d", "size": 6}, table=WIDER, offset=4),
+    ]
+
+    decoded = decode(messages, met=[messages[1], messages[0]])
+
+    rows = sorted(rows_of(decoded), key=lambda row: int(row[OFFSET]))
+    assert [(row["id"], row["name"], row["size"]) for row in rows] == [
+        (1, "a", None),
+        (2, "b", 5),
+        (3, "c", None),
+        (4, "d", 6),
+    ]
+
+
+@pytest.mark.parametrize("count", [MOST_PREFIXES - 1, MOST_PREFIXES + 6])
+def test_any_number_of_schemas_in_one_chunk_is_decoded(count: int) -> None:
+    tables = [Table((*ORDERS.columns, column(f"extra{place}"))) for place in range(count)]
+    messages = [
+        insert({"id": place}, table=table, offset=place) for place, table in enumerate(tables)
+    ]
+
+    decoded = decode(messages)
+
+    assert sorted((row[OFFSET], row["id"]) for row in rows_of(decoded)) == [
+        (place, place) for place in range(count)
+    ]
+
+
+def test_a_new_schema_is_news_and_nothing_of_the_chunk_is_decoded() -> None:
+    messages = [insert({"id": 1}, offset=1), insert({"id": 2, "size": 5}, table=WIDER, offset=2)]
+
+    decoded = decode(messages, met=messages[:1])
+
+    assert decoded.changes == ()
+    assert [[c.name for c in schema.columns] for schema in decoded.new_schemas] == [
+        ["id", "name", "size"]
+    ]
+
+
+def test_another_key_is_a_new_schema() -> None:
+    other = Table(ORDERS.columns, key=("id", "name"))
+    messages = [insert({"id": 1}, offset=1), insert({"id": 2, "name": "b"}, table=other, offset=2)]
+
+    decoded = decode(messages, met=messages[:1])
+
+    assert [schema.key for schema in decoded.new_schemas] == [("id", "name")]
+
+
+def test_a_topic_without_a_table_gives_its_schema_only() -> None:
+    message = insert({"id": 1, "name": "a"})
+
+    decoded = decode_changes(
+        0, *arrays([message]), DecodePlan(message.topic, POSTGRES, None, frozenset())
+    )
+
+    assert decoded.changes == ()
+    assert [schema.key for schema in decoded.new_schemas] == [("id",)]
+
+
+def test_a_column_that_the_source_has_dropped_is_null() -> None:
+    narrow = Table(ORDERS.columns[:1])
+    messages = [insert({"id": 1, "name": "a"}, offset=1), insert({"id": 2}, table=narrow, offset=2)]
+
+    rows = rows_of(decode(messages))
+
+    assert [(row["id"], row["name"]) for row in rows] == [(1, "a"), (2, None)]
+
+
+@pytest.mark.parametrize(
+    "layout", [{"indent": 2}, {"separators": (" , ", " : ")}, {"ensure_ascii": True}]
+)
+def test_the_layout_of_the_json_does_not_matter(layout: dict[str, Any]) -> None:
+    messages = [
+        insert({"id": 1, "name": "zoë 🚀"}, offset=1),
+        update({"id": 1, "name": 'a "quote" \\ and\nline'}, offset=2),
+        delete({"id": 1}, offset=3),
+    ]
+
+    relaid_rows = rows_of(decode([relaid(message, **layout) for message in messages]))
+
+    assert relaid_rows == rows_of(decode(messages))
+
+
+def test_layouts_may_be_mixed_in_one_chunk() -> None:
+    messages = [insert({"id": place, "name": str(place)}, offset=place) for place in range(6)]
+    mixed = [relaid(m, indent=1) if m.offset % 2 else m for m in messages]
+
+    rows = rows_of(decode(mixed))
+
+    assert sorted((row[OFFSET], row["id"]) for row in rows) == [(n, n) for n in range(6)]
+
+
+def test_a_payload_with_line_breaks_behind_a_compact_schema_is_one_message() -> None:
+    message = insert({"id": 1, "name": "a"}, offset=1)
+    assert message.value is not None
+    head, tail = message.value.split(b',"payload":')
+    spread = replace(message, value=head + b',"payload":' + tail.replace(b",", b",\n"))
+
+    rows = rows_of(decode([spread, insert({"id": 2, "name": "b"}, offset=2)]))
+
+    assert [(row[OFFSET], row["id"]) for row in rows] == [(1, 1), (2, 2)]
+
+
+def test_a_topic_with_two_tables_is_refused() -> None:
+    messages = [
+        insert({"id": 1}, offset=1),
+        replace(insert({"id": 1}, table=Table(name="invoices"), offset=2), topic=ORDERS.topic),
+    ]
+
+    with pytest.raises(ManyTablesError) as raised:
+        decode(messages)
+
+    assert raised.value.tables == ("public.invoices", "public.orders")
+
+
+def test_two_databases_in_one_topic_are_two_tables() -> None:
+    messages = [insert({"id": 1}, offset=1), insert({"id": 1}, offset=2, source={"db": "other"})]
+
+    with pytest.raises(ManyTablesError):
+        decode(messages)
+
+
+def test_a_placeholder_for_an_unsent_text_is_refused() -> None:
+    messages = [
+        insert({"id": 1, "name": "a"}, offset=1),
+        update({"id": 1, "name": "__debezium_unavailable_value"}, offset=2),
+    ]
+
+    with pytest.raises(MissingValueError) as raised:
+        decode(messages)
+
+    assert (raised.value.topic, raised.value.column) == (ORDERS.topic, "name")
+
+
+def test_a_value_that_does_not_fit_names_column_type_and_offsets() -> None:
+    table = Table((*ORDERS.columns, decimal_column("price", 5, 2)))
+    messages = [
+        insert({"id": 1, "price": decimal(99999)}, table=table, offset=5),
+        insert({"id": 2, "price": decimal(100000)}, table=table, offset=6),
+    ]
+
+    with pytest.raises(UnfitValueError) as raised:
+        decode_changes(2, *arrays(messages), planned(messages, POSTGRES))
+
+    error = raised.value
+    assert (error.partition, error.first, error.last) == (2, 5, 6)
+    assert (error.column, error.kind) == ("price", "decimal128(5, 2)")
+
+
+def test_slices_of_larger_arrays_are_decoded_as_they_are() -> None:
+    messages = [insert({"id": place, "name": str(place)}, offset=place) for place in range(10)]
+    offsets, keys, values = (array.slice(3, 4) for array in arrays(messages))
+
+    decoded = decode_changes(0, offsets, keys, values, planned(messages, POSTGRES))
+
+    assert pa.concat_tables(decoded.changes)["id"].to_pylist() == [3, 4, 5, 6]

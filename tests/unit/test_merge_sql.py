@@ -1,0 +1,99 @@
+"""The text of the MERGE, without running it."""
+
+import re
+from datetime import date
+from typing import Any
+
+import pytest
+
+from cdc.apply.merge import merge_sql
+
+TABLE = "`mirror`.`shop`.`orders`"
+
+
+def test_the_whole_statement() -> None:
+    text, arguments = merge_sql(TABLE, ["id", "name", "size"], ["id"], {"id": (1, 9)})
+
+    assert text == (
+        "MERGE INTO `mirror`.`shop`.`orders` t USING {changes} s "
+        "ON t.`id` = s.`id` AND t.`id` BETWEEN :least0 AND :greatest0 "
+        "WHEN MATCHED AND s._mirror_op = 'd' THEN DELETE "
+        "WHEN MATCHED THEN UPDATE SET t.`name` = s.`name`, t.`size` = s.`size` "
+        "WHEN NOT MATCHED AND s._mirror_op <> 'd' "
+        "THEN INSERT (`id`, `name`, `size`) VALUES (s.`id`, s.`name`, s.`size`)"
+    )
+    assert arguments == {"least0": 1, "greatest0": 9}
+
+
+def test_every_column_of_the_key_has_to_match() -> None:
+    text, _ = merge_sql(TABLE, ["a", "b", "v"], ["a", "b"], {})
+
+    assert "ON t.`a` = s.`a` AND t.`b` = s.`b` WHEN" in text
+    assert "UPDATE SET t.`v` = s.`v` WHEN" in text
+
+
+def test_a_table_of_key_columns_alone_is_never_updated() -> None:
+    text, _ = merge_sql(TABLE, ["a", "b"], ["a", "b"], {})
+
+    assert "UPDATE" not in text
+    assert "THEN DELETE WHEN NOT MATCHED" in text
+    assert "INSERT (`a`, `b`) VALUES (s.`a`, s.`b`)" in text
+
+
+def test_without_bounds_there_are_no_arguments() -> None:
+    text, arguments = merge_sql(TABLE, ["id", "v"], ["id"], {})
+
+    assert arguments == {}
+    assert "BETWEEN" not in text
+
+
+@pytest.mark.parametrize(
+    ("least", "greatest"),
+    [
+        ("a", "z"),
+        ("'; DROP TABLE x; --", "\\'"),
+        (-(2**63), 2**63 - 1),
+        (date(1, 1, 1), date(9999, 12, 31)),
+    ],
+)
+def test_bounds_are_arguments_and_never_text(least: Any, greatest: Any) -> None:
+    text, arguments = merge_sql(TABLE, ["id", "v"], ["id"], {"id": (least, greatest)})
+
+    plain, _ = merge_sql(TABLE, ["id", "v"], ["id"], {"id": (0, 0)})
+    assert text == plain
+    assert arguments == {"least0": least, "greatest0": greatest}
+
+
+def test_each_bounded_column_has_arguments_of_its_own() -> None:
+    bounds = {"a": (1, 2), "b": ("x", "y")}
+
+    text, arguments = merge_sql(TABLE, ["a", "b", "v"], ["a", "b"], bounds)
+
+    assert "t.`a` BETWEEN :least0 AND :greatest0" in text
+    assert "t.`b` BETWEEN :least1 AND :greatest1" in text
+    assert arguments == {"least0": 1, "greatest0": 2, "least1": "x", "greatest1": "y"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a b",
+        "a`b",
+        "``",
+        "`",
+        "a.b",
+        "select",
+        "'; DROP TABLE x; --",
+        'a"b',
+        "naïve",
+        ":least0",
+        "--",
+    ],
+)
+def test_a_hostile_name_stays_inside_its_quotes(name: str) -> None:
+    text, _ = merge_sql(TABLE, [name, f"{name}2"], [name], {name: (1, 2)})
+
+    plain, _ = merge_sql(TABLE, ["K", "V"], ["K"], {"K": (1, 2)})
+    quoted = re.findall(r"`((?:[^`]|``)*)`", text.removeprefix(f"MERGE INTO {TABLE}"))
+    assert {part.replace("``", "`") for part in quoted} == {name, f"{name}2"}
+    assert re.sub(r"`(?:[^`]|``)*`", "?", text) == re.sub(r"`(?:[^`]|``)*`", "?", plain)

@@ -1,0 +1,397 @@
+"""One task of the write step, from record batches to files and reports."""
+
+import pickle
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cdc.config import DeleteKind
+from cdc.errors import NotDebeziumError
+from cdc.model import (
+    NO_POSITION,
+    Account,
+    FileKind,
+    News,
+    PartitionMark,
+    PartitionReport,
+    SourceTable,
+    Truncate,
+)
+from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.write_task import WriteTask
+from cdc.write import FileWriter
+from connectors import DIALECTS
+from tests.unit.messages import (
+    ORDERS,
+    Message,
+    Table,
+    column,
+    delete,
+    insert,
+    planned,
+    record_batch,
+    snapshot_row,
+    tombstone,
+    truncate,
+    update,
+)
+
+POSTGRES = DIALECTS["postgres"]
+INVOICES = Table(name="invoices")
+WIDER = Table((*ORDERS.columns, column("size", "int32")))
+ORDERS_SOURCE = SourceTable("srv", "shop", "public", "orders")
+
+
+class Tables:
+    """The tables of a test, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TopicPlan:
+        met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
+        decode = planned(met, POSTGRES)
+        writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
+        return TopicPlan(decode=decode, key=table.key, writer=writer, **settings)
+
+    @property
+    def files(self) -> list[Path]:
+        return list(self.folder.rglob("*.parquet"))
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Tables:
+    return Tables(tmp_path)
+
+
+def run(
+    messages: Iterable[Message],
+    *plans: TopicPlan,
+    parked: frozenset[str] = frozenset(),
+    size: int = 99,
+) -> list[PartitionReport]:
+    """Run a task over messages handed out in record batches of at most `size`."""
+    records = list(messages)
+    batches = [record_batch(records[n : n + size]) for n in range(0, len(records), size)]
+    task = WriteTask(POSTGRES, {plan.decode.topic: plan for plan in plans}, parked)
+    copy: WriteTask = pickle.loads(pickle.dumps(task))  # as Spark hands it to its workers
+    return [pickle.loads(row) for batch in copy(batches) for row in batch.column(0).to_pylist()]
+
+
+def run_one(messages: Iterable[Message], *plans: TopicPlan, size: int = 99) -> PartitionReport:
+    (report,) = run(messages, *plans, size=size)
+    return report
+
+
+def rows_in(report: PartitionReport, kind: FileKind = FileKind.DATA) -> list[tuple[Any, ...]]:
+    paths = [file.path for file in report.files if file.kind is kind]
+    rows = [tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist()]
+    return sorted(rows)
+
+
+def orders(*ids: int, start: int = 0, **where: Any) -> list[Message]:
+    return [
+        insert({"id": id_, "name": f"n{id_}"}, offset=start + place, **where)
+        for place, id_ in enumerate(ids)
+    ]
+
+
+def test_inserts_become_one_file_of_rows(tables: Tables) -> None:
+    report = run_one(orders(1, 2, 3, start=5), tables.plan())
+
+    assert rows_in(report) == [(1, "n1"), (2, "n2"), (3, "n3")]
+    assert [file.kind for file in report.files] == [FileKind.DATA]
+    assert (report.first_offset, report.next_offset, report.position) == (5, 8, 1007)
+    assert report.account == Account(read=3, applied=3)
+    assert not report.replaces
+
+
+def test_changes_of_a_key_across_record_batches_collapse(tables: Tables) -> None:
+    messages = [
+        insert({"id": 1, "name": "a"}, offset=0),
+        insert({"id": 2, "name": "b"}, offset=1),
+        update({"id": 1, "name": "c"}, offset=2),
+        delete({"id": 2}, offset=3),
+        tombstone({"id": 2}, offset=4),
+    ]
+
+    report = run_one(messages, tables.plan(), size=1)
+
+    assert rows_in(report) == [(1, "c")]
+    assert report.account == Account(read=5, applied=2, superseded=3)
+    assert report.account.balanced
+
+
+@pytest.mark.parametrize(
+    ("deletes", "kind", "keys"),
+    [
+        (DeleteKind.EQUALITY, FileKind.EQUALITY_DELETES, [(1,), (2,)]),
+        (DeleteKind.POSITIONAL, FileKind.DELETED_KEYS, [(2,)]),
+    ],
+)
+def test_the_keys_to_remove_are_written_as_the_table_deletes(
+    tables: Tables, deletes: DeleteKind, kind: FileKind, keys: list[tuple[int]]
+) -> None:
+    messages = [
+        update({"id": 1, "name": "a"}, offset=0),
+        delete({"id": 2}, offset=1),
+        insert({"id": 3, "name": "c"}, offset=2),
+    ]
+
+    report = run_one(messages, tables.plan(deletes=deletes))
+
+    assert rows_in(report, kind) == keys
+    assert rows_in(report) == [(1, "a"), (3, "c")]
+    assert report.replaces
+
+
+def test_the_bounds_of_the_changed_keys_are_told(tables: Tables) -> None:
+    report = run_one([*orders(7, 3, 5), delete({"id": 99}, offset=3)], tables.plan())
+
+    assert report.key_bounds == {"id": (3, 99)}
+
+
+def test_only_keys_that_bounds_help_with_have_them(tables: Tables) -> None:
+    columns = (
+        column("name", "string", optional=False),
+        column("flag", "boolean", optional=False),
+        column("at", "int64", optional=False, logical="io.debezium.time.MicroTimestamp"),
+    )
+    table = Table(columns, key=("name", "flag", "at"))
+    rows = [{"name": name, "flag": True, "at": 0} for name in ("b", "é", "a")]
+
+    report = run_one(
+        [insert(row, table=table, offset=n) for n, row in enumerate(rows)], tables.plan(table)
+    )
+
+    assert report.key_bounds == {"name": ("a", "é")}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 99])
+def test_each_topic_partition_of_a_task_has_its_own_report(tables: Tables, size: int) -> None:
+    messages = [
+        *orders(1, 2),
+        *orders(3, start=7, partition=1),
+        *orders(4, 5, table=INVOICES),
+        *orders(6, table=INVOICES, partition=1),
+    ]
+
+    reports = run(messages, tables.plan(), tables.plan(INVOICES), size=size)
+
+    found = [(r.topic, r.partition, r.first_offset, r.next_offset) for r in reports]
+    assert found == [
+        ("srv.public.orders", 0, 0, 2),
+        ("srv.public.orders", 1, 7, 8),
+        ("srv.public.invoices", 0, 0, 2),
+        ("srv.public.invoices", 1, 0, 1),
+    ]
+    assert [[row[0] for row in rows_in(report)] for report in reports] == [[1, 2], [3], [4, 5], [6]]
+    assert all(report.account.balanced for report in reports)
+
+
+def test_empty_record_batches_are_passed_over_and_a_report_is_one_binary_row(
+    tables: Tables,
+) -> None:
+    task = WriteTask(POSTGRES, {ORDERS.topic: tables.plan()}, frozenset())
+    batches = [record_batch([]), record_batch(orders(1)), record_batch([])]
+
+    (batch,) = task(batches)
+
+    assert (batch.schema, batch.num_rows) == (pa.schema([("report", pa.binary())]), 1)
+    assert pickle.loads(batch.column(0)[0].as_py()).account.read == 1
+
+
+def test_an_unknown_topic_is_news_with_its_table_and_schema(tables: Tables) -> None:
+    report = run_one(orders(1, 2))
+
+    assert report.news is not None
+    assert report.news.table == ORDERS_SOURCE
+    assert [[c.name for c in schema.columns] for schema in report.news.schemas] == [["id", "name"]]
+    assert [schema.key for schema in report.news.schemas] == [("id",)]
+    assert (report.first_offset, report.next_offset, report.account.read) == (0, 2, 2)
+    assert report.files == ()
+
+
+def test_a_new_column_is_news_and_nothing_of_its_topic_is_written(tables: Tables) -> None:
+    messages = [
+        *orders(1, 2),
+        insert({"id": 3, "name": "n3", "size": 1}, table=WIDER, offset=2),
+        *orders(4, start=3),
+        *orders(9, table=INVOICES),
+    ]
+
+    new, other = run(messages, tables.plan(), tables.plan(INVOICES), size=1)
+
+    assert new.news is not None
+    assert [len(schema.columns) for schema in new.news.schemas] == [3]
+    assert new.account.read == 4
+    assert new.files == ()
+    assert rows_in(other) == [(9, "n9")]
+    assert len(tables.files) == 1
+
+
+def test_after_the_table_has_followed_old_and_new_rows_are_written(tables: Tables) -> None:
+    messages = [
+        *orders(1),
+        insert({"id": 2, "name": "n2", "size": 5}, table=WIDER, offset=1),
+        *orders(3, start=2),
+    ]
+
+    report = run_one(messages, tables.plan(WIDER, ORDERS), size=1)
+
+    assert report.news is None
+    found = [file.path for file in report.files]
+    rows = pq.read_table(found[0]).to_pylist()
+    assert sorted((row["id"], row["size"]) for row in rows) == [(1, None), (2, 5), (3, None)]
+
+
+def test_a_truncate_is_news_first(tables: Tables) -> None:
+    messages = [*orders(1), truncate(offset=1, lsn=50), *orders(2, start=2)]
+
+    report = run_one(messages, tables.plan(), size=1)
+
+    assert report.news == News(ORDERS_SOURCE, (), Truncate(0, 1, 50))
+    assert (report.files, tables.files) == ((), [])
+
+
+def test_a_planned_truncate_leaves_only_what_came_after_it(tables: Tables) -> None:
+    messages = [
+        *orders(1, 2),
+        truncate(offset=2, lsn=50),
+        update({"id": 1, "name": "again"}, offset=3),
+        tombstone({"id": 7}, offset=4),
+    ]
+
+    report = run_one(messages, tables.plan(truncate=Truncate(0, 2, 50)), size=2)
+
+    assert report.news is None
+    assert rows_in(report) == [(1, "again")]
+    assert not report.replaces  # the truncate has emptied the table
+    assert report.account == Account(read=5, applied=2, superseded=3)
+
+
+def test_a_planned_truncate_of_another_partition_counts_by_position(tables: Tables) -> None:
+    messages = [
+        insert({"id": 1, "name": "before"}, offset=90, lsn=49, partition=1),
+        insert({"id": 2, "name": "after"}, offset=91, lsn=51, partition=1),
+    ]
+
+    report = run_one(messages, tables.plan(truncate=Truncate(0, 2, 50)))
+
+    assert rows_in(report) == [(2, "after")]
+    assert report.account == Account(read=2, applied=1, superseded=1)
+
+
+def test_a_truncate_before_the_planned_one_is_covered_by_it(tables: Tables) -> None:
+    messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
+
+    report = run_one(messages, tables.plan(truncate=Truncate(0, 2, 50)))
+
+    assert report.news is None
+    assert report.files == ()
+    assert report.account == Account(read=3, applied=1, superseded=2)
+
+
+def test_a_truncate_after_the_planned_one_is_news_again(tables: Tables) -> None:
+    messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
+
+    report = run_one(messages, tables.plan(truncate=Truncate(0, 0, 10)))
+
+    assert report.news is not None
+    assert report.news.truncate == Truncate(0, 2, 50)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 99])
+def test_what_the_ledger_has_already_is_counted_and_not_applied(tables: Tables, size: int) -> None:
+    messages = [
+        *orders(1, 2),
+        truncate(offset=2),
+        tombstone({"id": 1}, offset=3),
+        *orders(5, 6, start=4),
+    ]
+
+    report = run_one(messages, tables.plan(marks={0: PartitionMark(5, 1003)}), size=size)
+
+    assert rows_in(report) == [(6, "n6")]
+    assert report.account == Account(read=6, applied=1, duplicates=5)
+    assert (report.first_offset, report.next_offset) == (0, 6)
+
+
+def test_a_batch_of_duplicates_alone_writes_nothing(tables: Tables) -> None:
+    report = run_one(orders(1, 2, 3), tables.plan(marks={0: PartitionMark(3, 2000)}))
+
+    assert report.account == Account(read=3, duplicates=3)
+    assert (report.files, report.position) == ((), NO_POSITION)
+
+
+def test_the_mark_of_another_partition_does_not_count(tables: Tables) -> None:
+    report = run_one(orders(1, partition=1), tables.plan(marks={0: PartitionMark(100, 2000)}))
+
+    assert report.account == Account(read=1, applied=1)
+
+
+def test_a_redelivered_insert_replaces_the_row_it_made(tables: Tables) -> None:
+    messages = [
+        insert({"id": 1, "name": "again"}, offset=100, lsn=500),
+        insert({"id": 2, "name": "new"}, offset=101, lsn=501),
+    ]
+    plan = tables.plan(marks={0: PartitionMark(100, 500)}, deletes=DeleteKind.EQUALITY)
+
+    report = run_one(messages, plan)
+
+    assert rows_in(report, FileKind.EQUALITY_DELETES) == [(1,)]
+
+
+def test_in_an_empty_table_nothing_needs_removing(tables: Tables) -> None:
+    messages = [snapshot_row({"id": 1, "name": "a"}), delete({"id": 2}, offset=1)]
+
+    report = run_one(messages, tables.plan(empty=True, deletes=DeleteKind.EQUALITY))
+
+    assert [file.kind for file in report.files] == [FileKind.DATA]
+    assert not report.replaces
+    assert report.account == Account(read=2, applied=2)
+
+
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_a_bad_record_fails_its_topic_and_no_other(tables: Tables, size: int) -> None:
+    bad = orders(1, 2, 3)
+    bad[1] = replace(bad[1], value=b"not json")
+    messages = [*bad, *orders(4, table=INVOICES)]
+
+    failed, other = run(messages, tables.plan(), tables.plan(INVOICES), size=size)
+
+    assert isinstance(failed.failure, NotDebeziumError)
+    assert failed.failure.offset == 1
+    assert (failed.first_offset, failed.next_offset, failed.account.read) == (0, 3, 3)
+    assert (failed.files, failed.news) == ((), None)
+    assert rows_in(other) == [(4, "n4")]
+    assert other.account.balanced
+
+
+@pytest.mark.parametrize("size", [1, 99])
+def test_a_parked_topic_is_passed_over(tables: Tables, size: int) -> None:
+    messages = [*orders(1, 2), *orders(3, table=INVOICES), *orders(4, start=2, partition=1)]
+
+    reports = run(
+        messages,
+        tables.plan(),
+        tables.plan(INVOICES),
+        parked=frozenset({ORDERS.topic}),
+        size=size,
+    )
+
+    assert [report.topic for report in reports] == [INVOICES.topic]
+
+
+def test_tombstones_alone_are_counted(tables: Tables) -> None:
+    messages = [tombstone({"id": n}, offset=n) for n in range(3)]
+
+    report = run_one(messages, tables.plan())
+
+    assert report.account == Account(read=3, superseded=3)
+    assert (report.first_offset, report.next_offset, report.files) == (0, 3, ())
