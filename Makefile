@@ -25,6 +25,7 @@ apt_install() {
   can_install || return 1
   echo "Installing $$* with apt-get."
   export DEBIAN_FRONTEND=noninteractive
+  mkdir -p /usr/share/man/man1 # Java's package fails where a slim system lacks it
   apt-get update -qq </dev/null &&
     apt-get install -qq -y --no-install-recommends "$$@" </dev/null >/dev/null
 }

@@ -437,8 +437,8 @@ class IncomparableColumnError(MirrorError):
 
     def __str__(self) -> str:
         return (
-            f"{self.column} is {self.mirror_type} in the mirror and {self.source_type} at the source, "
-            "which cannot be compared. Drop the mirrored table to have it made anew from the topic."
+            f"{self.column} is {self.mirror_type} in the mirror and {self.source_type} at the "
+            "source, which cannot be compared. Drop the mirrored table to have it made anew."
         )
 
 

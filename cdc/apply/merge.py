@@ -35,7 +35,8 @@ def merge_changes(
     # The ledger reaches the snapshot through the session's settings: no other commit may share it.
     session = spark.newSession()
     session.conf.set(SNAPSHOT_PROPERTY + LEDGER_PROPERTY, ledger.to_json())
-    columns = session.table(table).schema
+    # Not `session.table`: in a thread without an active session it ignores the session's settings.
+    columns = session.sql(f"SELECT * FROM {table}").schema
     rows = [file.path for file in files if file.kind is FileKind.DATA]
     gone = [file.path for file in files if file.kind is FileKind.DELETED_KEYS]
     changes = _with_op(session.read.schema(columns).parquet(*rows), Op.UPDATE) if rows else None
@@ -49,7 +50,8 @@ def merge_changes(
 def merge_sql(
     table: str, columns: Sequence[str], key: Sequence[str], bounds: KeyBounds
 ) -> tuple[str, dict[str, Any]]:
-    """Render the MERGE and its arguments."""
+    """Render the MERGE and its arguments; Spark puts the changes in place of `{changes}`."""
+    table = _doubled(table)
     matches = [f"t.{_quoted(name)} = s.{_quoted(name)}" for name in key]
     arguments: dict[str, Any] = {}
     for place, (name, (least, greatest)) in enumerate(bounds.items()):
@@ -74,4 +76,9 @@ def _with_op(rows: DataFrame, op: Op) -> DataFrame:
 
 
 def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return "`" + _doubled(name.replace("`", "``")) + "`"
+
+
+def _doubled(text: str) -> str:
+    """Keep the braces in a name from being taken for a place to fill."""
+    return text.replace("{", "{{").replace("}", "}}")

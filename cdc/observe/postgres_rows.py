@@ -68,14 +68,14 @@ INTERVAL_MICROS: Final[LiteralString] = """(
     + extract(minute FROM {value}) * 60000000
     + extract(microseconds FROM {value})
 )::int8"""
-# The bits as a number, least byte first.
-BIT_BYTES: Final[LiteralString] = """(
+# The bits as a number, least byte first, without the zeros that end it.
+BIT_BYTES: Final[LiteralString] = """rtrim((
     SELECT string_agg(
         set_byte('\\x00', 0, substr(bits, length(bits) - 8 * i - 7, 8)::bit(8)::int), '' ORDER BY i
     )
     FROM lpad({value}::text, (length({value}) + 7) / 8 * 8, '0') AS bits,
         generate_series(0, (length({value}) - 1) / 8) AS i
-)"""
+), '\\x00')"""
 # Debezium takes a number of any scale without the zeros that end it.
 SHORTEST_DECIMAL: Final[LiteralString] = "trim_scale({value})::text"
 # As many digits of the fraction as there are, in UTC.
@@ -115,8 +115,7 @@ READINGS: Final[dict[str, Reading]] = {
     "time": _plain("to_char({value}, 'HH24:MI:SS.US')", pa.string()),
     "timetz": _plain(ZONED_TIME, pa.string()),
     "interval": _plain(INTERVAL_MICROS, pa.int64()),
-    # Where no length is known there are no zeros to fill up to it.
-    "varbit": _plain("rtrim(" + BIT_BYTES + ", '\\x00')", pa.binary()),
+    "varbit": _plain(BIT_BYTES, pa.binary()),
     "point": Reading("ARRAY[{value}[0], {value}[1]]", pa.list_(pa.float64()), POINT),
 }
 

@@ -39,6 +39,8 @@ def session_options(config: MirrorConfig) -> dict[str, str]:
         "spark.python.daemon.module": "cdc.runtime.daemon",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}",
         "spark.sql.session.timeZone": "UTC",
+        # A table may be named ${env:PASSWORD}; Spark would put the password in its place.
+        "spark.sql.variable.substitute": "false",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
         "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
         "spark.sql.streaming.stopTimeout": "60s",

@@ -159,7 +159,7 @@ class MariadbSource:
         found = mirrored(spark, mirror)
         names = found.column_names
         rows = self._run(f"SELECT {', '.join(names)} FROM {table}", database=self.name)
-        columns = list(zip(*rows, strict=True)) if rows else [[] for _ in names]
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
         arrays = [pa.array(list(c), f.type) for c, f in zip(columns, found.schema, strict=True)]
         return compare(found, pa.Table.from_arrays(arrays, names), key)
 

@@ -25,7 +25,8 @@ ORDERS = """
 FILL_ORDERS = """
     INSERT INTO orders
     SELECT g, 'customer ' || g || ' é', g * 1.25, g % 3 = 0, date '2024-01-01' + g % 400,
-        timestamp '2024-01-01' + g * interval '1.5 s', timestamptz '2024-01-01 00:00Z' + g * interval '1 s',
+        timestamp '2024-01-01' + g * interval '1.5 s',
+        timestamptz '2024-01-01 00:00Z' + g * interval '1 s',
         ARRAY['a', 'b' || g], jsonb_build_object('n', g), gen_random_uuid()
     FROM generate_series(1, 3000) g
 """
@@ -173,8 +174,8 @@ def test_mirror_of_mariadb_equals_it_after_every_kind_of_change(
         "CREATE TABLE orders (id bigint PRIMARY KEY, customer varchar(50), amount decimal(12, 2), "
         "at datetime(6), small tinyint unsigned, big bigint unsigned) CHARACTER SET utf8mb4",
         *(
-            f"INSERT INTO orders VALUES ({n}, 'größe {n}', {n}.25, '2024-01-01 10:00:00.00012{n % 10}', "
-            f"{n % 256}, {2**64 - n})"
+            f"INSERT INTO orders VALUES ({n}, 'größe {n}', {n}.25, "
+            f"'2024-01-01 10:00:00.00012{n % 10}', {n % 256}, {2**64 - n})"
             for n in range(1, 200)
         ),
         "CREATE TABLE log (id int PRIMARY KEY, v text)",

@@ -38,7 +38,8 @@ class Bench:
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Read a table, in the order of its first column."""
         found: pa.Table = self.spark.table(f"{self._catalog}.{name}").toArrow()
-        return found.sort_by(found.column_names[0]).to_pylist()
+        rows: list[dict[str, Any]] = found.sort_by(found.column_names[0]).to_pylist()
+        return rows
 
     def snapshots(self, name: str) -> int:
         """Count the snapshots of a table."""

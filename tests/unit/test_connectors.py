@@ -4,7 +4,7 @@ import copy
 import itertools
 import pickle
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,7 @@ ASCENDING: dict[str, list[dict[str, Any]]] = {
 TYPES = {"int64": pa.int64(), "string": pa.string()}
 
 
-def positions(dialect: Dialect, places: list[Mapping[str, Any]]) -> list[int | None]:
+def positions(dialect: Dialect, places: Sequence[Mapping[str, Any]]) -> list[int | None]:
     fields = {
         name: pa.array([place.get(name) for place in places], TYPES[kind])
         for name, kind in dialect.position_fields.items()
@@ -67,7 +67,7 @@ def test_a_dialect_is_registered_under_its_own_name(dialect: Dialect) -> None:
 
 @every_dialect
 def test_a_later_place_in_the_log_has_a_greater_position(dialect: Dialect) -> None:
-    found = positions(dialect, list(ASCENDING[dialect.name]))
+    found = positions(dialect, ASCENDING[dialect.name])
 
     assert all(
         earlier is not None and later is not None and earlier < later
@@ -79,9 +79,7 @@ def test_a_later_place_in_the_log_has_a_greater_position(dialect: Dialect) -> No
 @every_dialect
 def test_a_change_without_its_place_has_no_position(dialect: Dialect) -> None:
     known = ASCENDING[dialect.name][1]
-    places: list[Mapping[str, Any]] = [
-        {**known, missing: None} for missing in dialect.position_fields
-    ]
+    places = [{**known, missing: None} for missing in dialect.position_fields]
 
     assert positions(dialect, [*places, {}]) == [None] * (len(places) + 1)
 
@@ -231,7 +229,7 @@ def test_a_dialect_goes_to_the_executors(dialect: Dialect) -> None:
     found = pickle.loads(pickle.dumps(dialect))
 
     assert found == dialect
-    places = list(ASCENDING[dialect.name])
+    places = ASCENDING[dialect.name]
     assert positions(found, places) == positions(dialect, places)
 
 

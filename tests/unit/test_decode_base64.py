@@ -96,7 +96,7 @@ def test_what_is_not_base64_is_refused(text: str) -> None:
         decode_base64(pa.array(["AAAA", None, text, "AA=="]))
 
 
-@pytest.mark.parametrize("end", ["A===", "AA=A", "AAA\n", "A-_A", "AAé="])
+@pytest.mark.parametrize("end", ["A===", "AA=A", "AAA\n", "A-_A", "AAé=", "\n\n\n\n", "----"])
 def test_a_long_text_that_is_not_base64_is_refused(end: str) -> None:
     text = "A" * LONGEST_GATHERED + end
 

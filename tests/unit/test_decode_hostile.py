@@ -39,10 +39,14 @@ def value_of(message: Message) -> bytes:
     return message.value
 
 
-def with_bad(**parts: bytes | None) -> list[Message]:
+def replace_part(message: Message, part: str, text: bytes) -> Message:
+    return replace(message, key=text) if part == "key" else replace(message, value=text)
+
+
+def with_bad(text: bytes, part: str = "value") -> list[Message]:
     """Put one bad record among good ones."""
     messages = list(GOOD)
-    messages[BAD_PLACE] = replace(messages[BAD_PLACE], **parts)  # type: ignore[arg-type]
+    messages[BAD_PLACE] = replace_part(messages[BAD_PLACE], part, text)
     return messages
 
 
@@ -96,7 +100,7 @@ def edited(path: tuple[str, ...], value: Any) -> bytes:
     ids=lambda value: value[:40].decode(errors="replace") if isinstance(value, bytes) else None,
 )
 def test_a_value_that_is_no_change_names_its_offset(value: bytes, plan: DecodePlan) -> None:
-    error = failure(with_bad(value=value), plan)
+    error = failure(with_bad(value), plan)
 
     assert isinstance(error, NotDebeziumError)
     assert (error.topic, error.partition, error.offset) == (ORDERS.topic, 5, 12)
@@ -130,7 +134,7 @@ def test_a_value_that_is_no_change_names_its_offset(value: bytes, plan: DecodePl
     ],
 )
 def test_a_part_of_the_wrong_kind_names_its_offset(path: tuple[str, ...], value: Any) -> None:
-    error = failure(with_bad(value=edited(path, value)))
+    error = failure(with_bad(edited(path, value)))
 
     assert isinstance(error, NotDebeziumError)
     assert error.offset == 12
@@ -157,7 +161,7 @@ def test_a_change_that_should_have_a_row_and_has_none_is_refused(op: str) -> Non
     ids=lambda key: key[:40].decode(errors="replace") if isinstance(key, bytes) else None,
 )
 def test_a_key_that_cannot_be_read_names_its_offset(key: bytes) -> None:
-    error = failure(with_bad(key=key))
+    error = failure(with_bad(key, "key"))
 
     assert error.offset == 12
 
@@ -186,7 +190,7 @@ def test_the_offset_is_right_wherever_the_bad_record_stands(place: int) -> None:
 
 
 def test_the_offset_is_right_behind_tombstones() -> None:
-    messages = with_bad(value=edited(("payload", "op"), "x"))
+    messages = with_bad(edited(("payload", "op"), "x"))
     messages[0] = replace(messages[0], value=None)
 
     error = failure(messages)
@@ -195,7 +199,7 @@ def test_the_offset_is_right_behind_tombstones() -> None:
 
 
 def test_avro_is_named_as_such() -> None:
-    error = failure(with_bad(value=b"\x00\x00\x00\x00\x07\x02\x06abc"))
+    error = failure(with_bad(b"\x00\x00\x00\x00\x07\x02\x06abc"))
 
     assert isinstance(error, AvroTopicError)
     assert error.offset == 12
@@ -210,7 +214,7 @@ def test_avro_is_named_as_such() -> None:
     ids=["bare", "null"],
 )
 def test_a_change_without_a_schema_is_named_as_such(value: bytes) -> None:
-    error = failure(with_bad(value=value))
+    error = failure(with_bad(value))
 
     assert isinstance(error, SchemalessTopicError)
     assert error.offset == 12
@@ -277,7 +281,7 @@ def test_damaged_bytes_are_decoded_or_refused_and_never_break_the_decoder(
         if whole is None:
             continue
         damaged = mutated(whole, random_)
-        messages[place] = replace(messages[place], **{part: damaged})
+        messages[place] = replace_part(messages[place], part, damaged)
         try:
             decode_changes(0, *arrays(messages), plans[messages[0].topic])
         except MirrorError as error:

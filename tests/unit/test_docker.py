@@ -19,21 +19,12 @@ from cdc.dialect import ConnectorRequest
 from cdc.runtime.heartbeat import HEARTBEAT_VARIABLE
 from cdc.runtime.jars import JARS_VARIABLE
 from connectors import DIALECTS
+from connectors.converters import JSON_WITH_SCHEMAS
 from tests.dockerfile import Context, Stage, parse
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-JSON_CONVERTERS = {
-    f"{side}.converter{option}": value
-    for side in ("key", "value")
-    for option, value in {
-        "": "org.apache.kafka.connect.json.JsonConverter",
-        ".schemas.enable": "true",
-        ".replace.null.with.default": "false",
-    }.items()
-}
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +288,7 @@ def test_the_connector_is_the_one_that_the_project_describes() -> None:
         bootstrap_servers="kafka:9092",
     )
 
-    assert connector == DIALECTS["postgres"].connector_config(request) | JSON_CONVERTERS
+    assert connector == DIALECTS["postgres"].connector_config(request) | JSON_WITH_SCHEMAS
 
 
 def test_connect_can_fill_in_the_login(services: dict[str, dict[str, Any]]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from string import Formatter
 from typing import Any
 
 import pytest
@@ -97,3 +98,16 @@ def test_a_hostile_name_stays_inside_its_quotes(name: str) -> None:
     quoted = re.findall(r"`((?:[^`]|``)*)`", text.removeprefix(f"MERGE INTO {TABLE}"))
     assert {part.replace("``", "`") for part in quoted} == {name, f"{name}2"}
     assert re.sub(r"`(?:[^`]|``)*`", "?", text) == re.sub(r"`(?:[^`]|``)*`", "?", plain)
+
+
+@pytest.mark.parametrize("name", ["a{b}", "{changes}", "{", "}", "{0}"])
+def test_braces_in_a_column_name_are_no_placeholder_of_the_merge(name: str) -> None:
+    text, _ = merge_sql(f"`{name}`", ["id", name], ["id"], {})
+
+    placeholders = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+
+    assert placeholders == ["changes"]
+
+    filled = text.format(changes="c")
+    assert f"t.`{name}` = s.`{name}`" in filled
+    assert filled.startswith(f"MERGE INTO `{name}` t USING c s ON")

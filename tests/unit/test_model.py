@@ -43,7 +43,7 @@ def test_equal_ledgers_have_equal_texts() -> None:
         LEDGER.mirror,
         LEDGER.topic,
         LEDGER.batch,
-        dict(reversed(LEDGER.partitions.items())),
+        dict(sorted(LEDGER.partitions.items())),
         LEDGER.account,
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from cdc.errors import MirrorEndedError
+from cdc.errors import MirrorEndedError, MirrorStalledError
 from cdc.runtime.demo.folder import DemoFolder
 from cdc.sandbox.processes import Command, Process, Processes
 
@@ -71,16 +71,17 @@ class MirrorProcess:
 
         Raises:
             MirrorEndedError: It had ended before, or ended with a failure.
+            MirrorStalledError: It had to be killed.
         """
         self.check()
         # To the command alone: the group has Spark in it, which shall end after the batch.
         os.kill(self.pid, signal.SIGTERM)
         code = self._process.wait(STOP_SECONDS)
         self._process.kill()
+        if code is None:
+            raise MirrorStalledError("its end", STOP_SECONDS, self.log, self.last_lines())
         if code != 0:
-            raise MirrorEndedError(
-                -signal.SIGKILL if code is None else code, self.log, self.last_lines()
-            )
+            raise MirrorEndedError(code, self.log, self.last_lines())
 
     def close(self) -> None:
         """End it in the middle of a batch; the tables are exact at any moment. Safe to repeat."""

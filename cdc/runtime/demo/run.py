@@ -1,7 +1,12 @@
-"""The demo from the first server to the last line."""
+"""The demo from the first server to the last line.
 
-import shlex
-import shutil
+1. servers   PostgreSQL, Kafka and Kafka Connect as local processes
+2. shop      the database is filled, and Debezium begins to read it
+3. mirror    `database-mirror run` takes over the rows that are there
+4. work      the shop changes while it is mirrored
+5. compare   every row and every value; then, with `keep`, whatever the user changes is shown
+"""
+
 import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
@@ -12,36 +17,39 @@ from typing import Final
 import psycopg
 
 from cdc.config import MirrorConfig, load_config
-from cdc.dialect import ConnectorRequest
 from cdc.runtime.demo.arrivals import SourceClock, arrivals
 from cdc.runtime.demo.folder import DEFAULT_FOLDER, DemoFolder, open_folder
+from cdc.runtime.demo.lines_to_paste import (
+    duckdb_lines,
+    psql_line,
+    pyiceberg_lines,
+    spark_lines,
+)
 from cdc.runtime.demo.mirror_process import MirrorProcess
 from cdc.runtime.demo.mirrored_tables import MirroredTables
 from cdc.runtime.demo.outcome import has, outcome_lines, outcomes
-from cdc.runtime.demo.reading_lines import duckdb_lines, pyiceberg_lines, spark_lines
 from cdc.runtime.demo.screen import Screen
-from cdc.runtime.demo.shop import TABLES, Sizes, fill_shop
+from cdc.runtime.demo.shop import TABLES, Sizes
+from cdc.runtime.demo.source import NAME, start_source
 from cdc.runtime.demo.waiting import Waiting
 from cdc.runtime.demo.workload import ROUNDS, LastChange, Workload
 from cdc.runtime.jars import spark_jars
-from cdc.sandbox import ConnectEndpoint, PostgresEndpoint, Sandbox, Service
+from cdc.sandbox import PostgresEndpoint, Sandbox, Service
 from cdc.sandbox.java import find_java
-from connectors import DIALECTS
 
-NAME: Final = "shop"
 EQUAL: Final = 0
 DIFFERENT: Final = 3
-CHECK_SECONDS: Final = (
-    2.0  # how often it is seen to that the mirror still runs, while it is watched
-)
+CHANGE: Final = "UPDATE orders SET note = 'hello' WHERE id < 10"
 
 
 def run_demo(*, keep: bool, rows: int, folder: Path | None, screen: Screen) -> int:
     """Mirror a shop while it changes, compare the two, and tell how to read the tables.
 
+    Run twice, the second run takes the place of the first one's tables.
+
     Args:
         keep: Leave all running afterwards, and show what arrives, until Ctrl-C.
-        rows: About how many rows the shop begins with, in all its tables.
+        rows: How many rows the shop begins with, in all its tables together.
         folder: Where the demo lives; by default a folder in the working directory.
         screen: Where it reports to.
 
@@ -52,52 +60,36 @@ def run_demo(*, keep: bool, rows: int, folder: Path | None, screen: Screen) -> i
         MirrorError: Something failed; the text says what, and what to do.
     """
     java = find_java()  # before anything is downloaded
+    sizes = Sizes.of(rows)
     with open_folder(folder or DEFAULT_FOLDER) as home:
         spark_jars()  # downloaded here, where one sees it
+        screen.line("1. Servers: PostgreSQL, Kafka, Kafka Connect with Debezium")
         with Sandbox(progress=lambda text: screen.line(f"  {text}")) as sandbox:
-            screen.line("1. Servers: PostgreSQL, Kafka, Kafka Connect with Debezium")
-            sandbox.start(Service.POSTGRES, Service.KAFKA, Service.CONNECT)
-            source = _start_source(sandbox, Sizes.of(rows), screen)
-            home.write_config(sandbox.kafka.bootstrap_servers)
-            config = load_config(home.config)
-            with MirrorProcess(home, java) as mirror, closing(MirroredTables(config)) as mirrored:
-                demo = _Demo(
-                    home, config, source, sandbox.connect, mirror, mirrored, Sizes.of(rows), screen
-                )
-                return demo.run(keep=keep)
+            try:
+                sandbox.start(Service.POSTGRES, Service.KAFKA, Service.CONNECT)
+                source = _fill_source(sandbox, sizes, screen)
+                home.write_config(sandbox.kafka.bootstrap_servers)
+                config = load_config(home.config)
+                with (
+                    MirrorProcess(home, java) as mirror,
+                    closing(MirroredTables(config)) as mirrored,
+                ):
+                    waiting = Waiting(mirror, sandbox.connect, NAME)
+                    demo = _Demo(home, config, source, mirror, mirrored, waiting, sizes, screen)
+                    exit_code = demo.run(keep=keep)
+            except KeyboardInterrupt:
+                screen.line("Ending everything ...")
+                raise
+        screen.line(f"All servers have ended. The tables stay in {home.path}")
+        return exit_code
 
 
-def _start_source(sandbox: Sandbox, sizes: Sizes, screen: Screen) -> PostgresEndpoint:
-    """Fill the shop's database and let Debezium read it."""
+def _fill_source(sandbox: Sandbox, sizes: Sizes, screen: Screen) -> PostgresEndpoint:
     started = time.monotonic()
-    source = sandbox.postgres.create_database(NAME)
-    fill_shop(source.url, sizes)
     parts = ", ".join(f"{table} {count:,}" for table, count in sizes.by_table().items())
     screen.line(f"2. The shop: {sizes.total:,} rows ({parts})")
-    request = ConnectorRequest(
-        name=NAME,
-        topic_prefix=NAME,
-        hostname=source.host,
-        port=source.port,
-        user=source.user,
-        password=source.password,
-        database=source.database,
-        tables=tuple(f"public.{table}" for table in TABLES),
-        bootstrap_servers=sandbox.kafka.bootstrap_servers,
-    )
-    converters = {
-        f"{side}.converter{option}": value
-        for side in ("key", "value")
-        for option, value in {
-            "": "org.apache.kafka.connect.json.JsonConverter",
-            ".schemas.enable": "true",
-            # Otherwise a null in a column with a default would arrive as the default.
-            ".replace.null.with.default": "false",
-        }.items()
-    }
-    config = DIALECTS["postgres"].connector_config(request) | converters
-    sandbox.connect.register(NAME, config)
-    screen.line(f"  filled, and Debezium reads it, after {time.monotonic() - started:.1f} s")
+    source = start_source(sandbox, sizes)
+    screen.line(f"  filled, and Debezium reads it, after {_since(started)}")
     return source
 
 
@@ -108,68 +100,64 @@ class _Demo:
     home: DemoFolder
     config: MirrorConfig
     source: PostgresEndpoint
-    connect: ConnectEndpoint
     mirror: MirrorProcess
     mirrored: MirroredTables
+    waiting: Waiting
     sizes: Sizes
     screen: Screen
 
     def run(self, *, keep: bool) -> int:
-        waiting = Waiting(self.mirror, self.connect, NAME)
-        self._mirror_snapshot(waiting)
-        last_changes = self._work(waiting)
-        self._catch_up(waiting, last_changes)
+        self._mirror_first_rows()
+        last_changes = self._work()
+        self._catch_up(last_changes)
         exit_code = self._compare(last_changes)
         if keep:
             self._show_readers()
             with suppress(KeyboardInterrupt):
-                self._watch(waiting)
-            exit_code = 0
+                self._watch()
+            self.screen.line("Ending everything ...")
         self.mirror.stop()
-        self.screen.line(f"The mirror has ended: {self.mirror.last_lines(1)}")
+        self.screen.line(f"database-mirror run has ended: {self.mirror.last_lines(1)}")
         if not keep:
             self._show_readers()
-        self.screen.line(f"The servers are gone; the tables stay in {self.home.path}")
         return exit_code
 
-    def _mirror_snapshot(self, waiting: Waiting) -> None:
+    def _mirror_first_rows(self) -> None:
         started, total = time.monotonic(), self.sizes.total
         self.screen.line(f"3. database-mirror run {self.home.config}")
 
         def reached() -> int:
             rows = sum(self.mirrored.rows(table) for table in TABLES)
-            seconds = time.monotonic() - started
-            self.screen.update(f"  mirrored {rows:,} of {total:,} rows, {seconds:.0f} s")
+            self.screen.update(f"  mirrored {rows:,} of {total:,} rows, {_since(started)}")
             return rows
 
-        waiting.until("the rows that the shop began with", total, reached)
-        self.screen.line(f"  all rows mirrored after {time.monotonic() - started:.1f} s")
+        self.waiting.until("the rows that the shop begins with", total, reached)
+        self.screen.line(f"  mirrored {total:,} rows after {_since(started)}")
 
-    def _work(self, waiting: Waiting) -> Mapping[str, LastChange]:
+    def _work(self) -> Mapping[str, LastChange]:
         started = time.monotonic()
         self.screen.line("4. The shop at work, mirrored as it changes")
         with psycopg.connect(self.source.url, autocommit=True) as connection:
             workload = Workload(connection, self.sizes, lambda text: self.screen.line(f"  {text}"))
 
             def show(number: int) -> None:
-                waiting.check()
+                self.waiting.check_now_and_then()
                 self.screen.update(f"  round {number} of {ROUNDS}: {_counted(workload.counts)}")
 
             last_changes = workload.run(show)
-        seconds = time.monotonic() - started
-        self.screen.line(f"  {_counted(workload.counts)} in {seconds:.1f} s")
+        self.screen.line(f"  {_counted(workload.counts)} in {_since(started)}")
         return last_changes
 
-    def _catch_up(self, waiting: Waiting, last_changes: Mapping[str, LastChange]) -> None:
+    def _catch_up(self, last_changes: Mapping[str, LastChange]) -> None:
         started = time.monotonic()
 
         def reached() -> int:
-            up = sum(has(self.mirrored, *change) for change in last_changes.items())
-            self.screen.update(f"  {up} of {len(TABLES)} tables have their last change")
-            return up
+            count = sum(has(self.mirrored, table, last) for table, last in last_changes.items())
+            self.screen.update(f"  {count} of {len(TABLES)} tables have their last change")
+            return count
 
-        waiting.until("the last change of every table", len(TABLES), reached)
-        self.screen.line(f"  caught up {time.monotonic() - started:.1f} s after the last change")
+        self.waiting.until("the last change of every table", len(TABLES), reached)
+        self.screen.line(f"  every table has its last change after {_since(started)}")
 
     def _compare(self, last_changes: Mapping[str, LastChange]) -> int:
         started = time.monotonic()
@@ -180,49 +168,52 @@ class _Demo:
             self.screen.line(f"  {line}")
         self.screen.line()
         differences = sum(outcome.comparison.differences for outcome in found)
-        verdict = "are equal" if differences == 0 else f"differ in {differences:,} rows"
-        seconds = time.monotonic() - started
-        self.screen.line(f"  Mirror and source {verdict} (compared in {seconds:.1f} s)")
+        verdict = f"differ in {differences:,} rows" if differences else "are equal"
+        self.screen.line(f"  Mirror and source {verdict}, compared in {_since(started)}")
         return DIFFERENT if differences else EQUAL
 
     def _show_readers(self) -> None:
         """Say where the tables are and how to read them."""
         properties = self.config.catalog.properties()
-        show = self.screen.line
-        show()
-        show(f"warehouse: {properties['warehouse']}")
-        show(f"catalog:   {properties['uri']}")
-        show(f"config:    {self.home.config}")
         orders = self.mirrored.load("orders")
         sections = {
-            "pyiceberg, in Python": pyiceberg_lines(self.config),
-            "DuckDB, in SQL": duckdb_lines(orders.metadata_location) if orders else [],
-            "Spark SQL, in a shell": spark_lines(self.config),
+            "Where everything is": [
+                f"warehouse  {properties['warehouse']}",
+                f"catalog    {properties['uri']}",
+                f"config     {self.home.config}",
+                f"log        {self.home.log}",
+            ],
+            "Read it with pyiceberg, in Python": pyiceberg_lines(self.config),
+            "Read it with DuckDB, in SQL, as it is now": duckdb_lines(orders.metadata_location)
+            if orders
+            else [],
+            "Read it with Spark SQL, in a shell": spark_lines(self.config),
         }
         for title, lines in sections.items():
-            show()
-            show(f"{title}:")
+            self.screen.line()
+            self.screen.line(f"{title}:")
             for line in lines:
-                show(f"    {line}")
-        show()
+                self.screen.line(f"    {line}")
+        self.screen.line()
 
-    def _watch(self, waiting: Waiting) -> None:
-        update = shlex.quote("UPDATE orders SET note = 'hello' WHERE id < 10")
-        psql = shutil.which("psql") or "psql"
+    def _watch(self) -> None:
+        """Show what arrives, until Ctrl-C."""
         self.screen.line("Everything runs on. Change something:")
-        self.screen.line(f"    {psql} {shlex.quote(self.source.url)} -c {update}")
-        self.screen.line("Ctrl-C ends it. What arrives:")
-        checked = time.monotonic()
+        self.screen.line()
+        self.screen.line(f"    {psql_line(self.source.url, CHANGE)}")
+        self.screen.line()
+        self.screen.line("What arrives, until Ctrl-C ends it:")
         with psycopg.connect(self.source.url, autocommit=True) as connection:
             for line in arrivals(self.mirrored, TABLES, SourceClock(connection)):
                 if line:
                     self.screen.line(f"  {line}")
-                if time.monotonic() - checked > CHECK_SECONDS:
-                    waiting.check()
-                    checked = time.monotonic()
+                self.waiting.check_now_and_then()
+
+
+def _since(started: float) -> str:
+    return f"{time.monotonic() - started:.1f} s"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{counts.get(kind, 0):,} {kind}" for kind in ("inserts", "updates", "deletes", "rollbacks")
-    )
+    kinds = ("inserts", "updates", "deletes", "rollbacks")
+    return ", ".join(f"{counts.get(kind, 0):,} {kind}" for kind in kinds)

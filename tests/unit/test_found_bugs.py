@@ -1,0 +1,372 @@
+"""Promises that the code does not keep yet; each test goes to its stage's file once it passes."""
+
+import hashlib
+import json
+import pickle
+import subprocess
+import sys
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode.base64_columns import decode_base64_decimals
+from cdc.decode.json_messages import MessageError, read_payloads
+from cdc.errors import (
+    ManyTablesError,
+    MirrorError,
+    MissingValueError,
+    NotDebeziumError,
+    RecordError,
+    SchemalessTopicError,
+)
+from cdc.model import PartitionReport, Truncate
+from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.write_task import WriteTask
+from cdc.write import FileWriter
+from connectors import DIALECTS
+from tests.unit.messages import (
+    CONNECT_DECIMAL,
+    ORDERS,
+    PRECISION,
+    Block,
+    Message,
+    Table,
+    arrays,
+    base64_of,
+    column,
+    decimal,
+    delete,
+    insert,
+    planned,
+    record_batch,
+    truncate,
+    update,
+)
+
+POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]
+GOOD = insert({"id": 1, "name": "a"}, offset=10)
+OTHER = insert({"id": 2, "name": "b"}, offset=11)
+PLAN = planned([GOOD], POSTGRES)
+PLACEHOLDER = "__debezium_unavailable_value"
+VARIABLE_SCALE: Block = column(
+    "n",
+    "struct",
+    logical="io.debezium.data.VariableScaleDecimal",
+    fields=[column("scale", "int32"), column("value", "bytes")],
+)
+
+
+def decode(*messages: Message, plan: DecodePlan = PLAN) -> DecodedChanges:
+    return decode_changes(0, *arrays(messages), plan)
+
+
+def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
+    table = Table((*ORDERS.columns, block))
+    message: Message = op({"id": 1, block["field"]: value}, table=table, offset=11)
+    return message
+
+
+def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> PartitionReport:
+    assert plan.schema is not None
+    key = tuple(field.name for field in plan.schema if not field.nullable)
+    topic = TopicPlan(decode=plan, key=key, writer=FileWriter(str(folder), plan.schema, {}))
+    task = WriteTask(POSTGRES, {plan.topic: topic}, frozenset())
+    (batch,) = task([record_batch(batch) for batch in batches])
+    report: PartitionReport = pickle.loads(batch.column(0)[0].as_py())
+    return report
+
+
+# A message that brings the process down, or another exception than a deliberate one.
+
+
+@pytest.mark.parametrize("part", ["value", "key"])
+def test_a_payload_of_null_does_not_crash_the_process(part: str) -> None:
+    code = f"""
+from dataclasses import replace
+from tests.unit.messages import *
+from cdc.errors import RecordError
+from connectors import DIALECTS
+dialect = DIALECTS["postgres"]
+good = [delete({{"id": n}}, offset=10 + n) for n in range(2)]
+plan = planned(good, dialect)
+whole = good[0].{part}
+bad = replace(good[0], {part}=whole.split(b',"payload":')[0] + b',"payload":null}}')
+try:
+    decode_changes(0, *arrays([bad, good[1]]), plan)
+except RecordError as error:
+    print(error.offset)
+"""
+    root = Path(__file__).parents[2]
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+
+    assert (done.returncode, done.stdout) == (0, "10\n")
+
+
+@pytest.mark.parametrize("part", ["value", "key"])
+def test_a_schema_nested_too_deep_is_refused(part: str) -> None:
+    deep = b'{"schema":' + b"[" * 100_000 + b"}"
+
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(GOOD, replace(OTHER, key=deep) if part == "key" else replace(OTHER, value=deep))
+
+    assert raised.value.offset == 11
+
+
+@pytest.mark.parametrize("schema", [b"null", b'"text"', b"5", b"[]"])
+def test_a_key_whose_schema_is_no_object_is_refused(schema: bytes) -> None:
+    key = b'{"schema":' + schema + b',"payload":{"id":2}}'
+
+    with pytest.raises(RecordError) as raised:
+        decode(GOOD, replace(OTHER, key=key))
+
+    assert raised.value.offset == 11
+
+
+def test_a_column_name_that_is_no_text_is_refused() -> None:
+    assert OTHER.value is not None
+    value = OTHER.value.replace(b'"field":"name"', b'"field":"n\\ud800"')
+
+    with pytest.raises(RecordError) as raised:
+        decode(GOOD, replace(OTHER, value=value))
+
+    assert raised.value.offset == 11
+
+
+def test_a_delete_by_a_numeric_key_without_a_scale_is_decoded() -> None:
+    table = Table(({**VARIABLE_SCALE, "field": "id"}, column("v", "string")))
+    id_ = {"scale": 1, "value": decimal(15)}
+    messages = [insert({"id": id_, "v": "x"}, table=table), delete({"id": id_}, table=table)]
+
+    decoded = decode(*messages, plan=planned(messages, POSTGRES))
+
+    assert decoded.changes[0]["id"].to_pylist() == ["1.5", "1.5"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        with_column(VARIABLE_SCALE, {"scale": 2, "value": decimal(10**5000)}),
+        with_column(
+            column(
+                "n", "bytes", logical=CONNECT_DECIMAL, parameters={"scale": "2", PRECISION: "99"}
+            ),
+            decimal(10**5000),
+        ),
+    ],
+    ids=["variable", "fixed"],
+)
+def test_a_number_of_five_thousand_digits_becomes_text(message: Message) -> None:
+    decoded = decode(message, plan=planned([message], POSTGRES))
+
+    assert decoded.changes[0]["n"].to_pylist() == ["1" + "0" * 4998 + ".00"]
+
+
+def test_a_binary_log_file_with_too_great_a_number_is_refused() -> None:
+    table = Table(connector="mysql")
+    file = {"file": "binlog.99999999999999999999"}
+    messages = [insert({"id": 1}, table=table), insert({"id": 2}, table=table, source=file)]
+
+    with pytest.raises(MirrorError):
+        decode(*messages, plan=planned(messages[:1], MYSQL))
+
+
+def test_a_row_without_its_key_fails_its_topic_and_not_the_task(tmp_path: Path) -> None:
+    report = write(tmp_path, PLAN, [GOOD, insert({"id": None, "name": "x"}, offset=11)])
+
+    assert isinstance(report.failure, MirrorError)
+
+
+def test_a_delete_without_its_key_is_refused() -> None:
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(GOOD, delete({"id": None}, offset=11))
+
+    assert raised.value.offset == 11
+
+
+@pytest.mark.parametrize("days", [-2147472692, 2147483647])
+def test_an_infinite_date_may_be_a_key(days: int, tmp_path: Path) -> None:
+    block = column("id", "int32", optional=False, logical="io.debezium.time.Date")
+    message = insert({"id": days, "v": "x"}, table=Table((block, column("v", "string"))))
+
+    report = write(tmp_path, planned([message], POSTGRES), [message])
+
+    assert report.account.applied == 1
+
+
+# Values that are wrong in the table without a word.
+
+
+@pytest.mark.parametrize(
+    ("block", "value"),
+    [
+        (column("b", "bytes"), base64_of(PLACEHOLDER.encode())),
+        (column("b", "array", items={"type": "string", "optional": True}), [PLACEHOLDER]),
+        (
+            column("b", "array", items={"type": "bytes", "optional": True}),
+            [base64_of(PLACEHOLDER.encode())],
+        ),
+        (
+            column("b", "array", items={"type": "int32", "optional": True}),
+            list(PLACEHOLDER.encode()),
+        ),
+        (
+            column("b", "array", items={"type": "string", "optional": True}),
+            [str(uuid.UUID(bytes=hashlib.md5(PLACEHOLDER.encode()).digest(), version=3))],
+        ),
+        (
+            column("b", "string", logical="io.debezium.data.Json"),
+            json.dumps({PLACEHOLDER: PLACEHOLDER}),
+        ),
+    ],
+    ids=["bytes", "texts", "list of bytes", "numbers", "uuids", "hstore"],
+)
+def test_the_placeholder_for_an_unsent_value_is_refused_in_every_form(
+    block: Block, value: Any
+) -> None:
+    message = with_column(block, value, op=update)
+
+    with pytest.raises(MissingValueError) as raised:
+        decode(message, plan=planned([message], POSTGRES))
+
+    assert raised.value.column == "b"
+
+
+@pytest.mark.parametrize("unscaled", [10**38, -(10**38), 2**127 - 1, -(2**127)])
+def test_a_number_of_39_digits_does_not_fit_38(unscaled: int) -> None:
+    with pytest.raises(pa.ArrowInvalid):
+        decode_base64_decimals(pa.array([decimal(unscaled)]), pa.decimal128(38, 0))
+
+
+@pytest.mark.parametrize("number", [b"1.5", b"-0.5", b"1e-3"])
+def test_a_fraction_in_a_whole_number_column_is_refused(number: bytes) -> None:
+    payloads = pa.array([b'{"a":1}', b'{"a":' + number + b"}"])
+
+    with pytest.raises(MessageError) as raised:
+        read_payloads(payloads, pa.schema([("a", pa.int64())]))
+
+    assert raised.value.row == 1
+
+
+def test_bytes_that_are_no_utf8_are_refused() -> None:
+    assert OTHER.value is not None
+    value = OTHER.value.replace(b'"name":"b"', b'"name":"\xff\xfe"')
+
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(GOOD, replace(OTHER, value=value))
+
+    assert raised.value.offset == 11
+
+
+def test_a_change_that_does_not_say_its_table_is_refused() -> None:
+    assert GOOD.value is not None
+    whole = json.loads(GOOD.value)
+    del whole["payload"]["source"]
+
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(replace(GOOD, value=json.dumps(whole, separators=(",", ":")).encode()))
+
+    assert raised.value.offset == 10
+
+
+def test_two_tables_in_two_chunks_of_a_topic_are_refused(tmp_path: Path) -> None:
+    other = insert({"id": 1, "name": "z"}, table=Table(name="invoices"), offset=11)
+
+    report = write(tmp_path, PLAN, [GOOD], [replace(other, topic=GOOD.topic)])
+
+    assert isinstance(report.failure, ManyTablesError)
+
+
+def test_the_last_truncate_is_the_one_with_the_greatest_offset(tmp_path: Path) -> None:
+    wider = Table((*ORDERS.columns, column("size")))
+    messages = [
+        insert({"id": 1}, offset=0),
+        insert({"id": 1, "size": 1}, table=wider, offset=1),
+        truncate(table=wider, offset=10, lsn=10),
+        truncate(offset=20, lsn=20),
+    ]
+
+    report = write(tmp_path, planned(messages, POSTGRES), messages)
+
+    assert report.news is not None
+    assert report.news.truncate == Truncate(0, 20, 20)
+
+
+@pytest.mark.parametrize("end", [b"]", b"x", b'"'])
+def test_a_message_with_a_wrong_last_byte_is_refused(end: bytes) -> None:
+    assert OTHER.value is not None
+
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(GOOD, replace(OTHER, value=OTHER.value[:-1] + end))
+
+    assert raised.value.offset == 11
+
+
+def test_two_payloads_in_one_message_and_none_in_the_next_are_refused() -> None:
+    assert GOOD.value is not None and OTHER.value is not None
+    head, first = GOOD.value.split(b',"payload":')
+    second = OTHER.value.split(b',"payload":')[1]
+    both = head + b',"payload":' + first[:-1] + second
+
+    with pytest.raises(NotDebeziumError) as raised:
+        decode(replace(GOOD, value=both), replace(OTHER, value=head + b',"payload":}'))
+
+    assert raised.value.offset == 10
+
+
+# The right error with the wrong facts, and good input that is refused.
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        b'{"schema":{"type":"int32"},"payload":1}',
+        b'{"schema":{"type":"struct"},"payload":{}}',
+        b'{"schema":{"type":"struct","fields":[{"type":"int32"}]},"payload":{}}',
+        b'{"schema":{"type":"struct","fields":[{"field":"id"}]},"payload":{}}',
+    ],
+)
+def test_a_key_whose_schema_cannot_be_read_names_its_own_offset(key: bytes) -> None:
+    with pytest.raises(RecordError) as raised:
+        decode(GOOD, replace(OTHER, key=key))
+
+    assert raised.value.offset == 11
+
+
+def test_a_deleted_rows_key_that_is_cut_off_names_its_own_offset() -> None:
+    deleted = delete({"id": 2}, offset=11)
+    assert deleted.key is not None
+
+    with pytest.raises(RecordError) as raised:
+        decode(GOOD, replace(deleted, key=deleted.key[:-2]))
+
+    assert raised.value.offset == 11
+
+
+def test_a_schema_of_null_is_no_schema_in_every_layout() -> None:
+    value = b'{"schema":null,"payload":{"op":"c","source":{}}}'
+
+    with pytest.raises(SchemalessTopicError):
+        decode(GOOD, replace(OTHER, value=value))
+
+
+@pytest.mark.parametrize("space", [b"\n", b" ", b"\r\n"])
+def test_white_space_behind_a_message_does_not_matter(space: bytes) -> None:
+    assert OTHER.value is not None
+
+    decoded = decode(GOOD, replace(OTHER, value=OTHER.value + space))
+
+    assert decoded.changes[0]["id"].to_pylist() == [1, 2]
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    """Guard this file's own helper: a plain write must work."""
+    report = write(tmp_path, PLAN, [GOOD, OTHER])
+
+    assert pq.read_table(report.files[0].path)["id"].to_pylist() == [1, 2]
