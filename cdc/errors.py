@@ -495,3 +495,17 @@ class MirrorStalledError(MirrorError):
             f"Waited for {self.awaited}, and nothing moved for {self.seconds:.0f} s. "
             f"The last lines of {self.log} tell why:\n{self.last_lines}"
         )
+
+
+class UnmirrorableColumnError(MirrorError):
+    """A source column cannot be one of the mirrored table."""
+
+    def __init__(self, table: str, column: str, reason: str) -> None:
+        super().__init__(table, column, reason)
+        self.table, self.column, self.reason = table, column, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}.{self.column} cannot be mirrored: {self.reason}. "
+            "Rename it, or leave it out with the connector's column.exclude.list."
+        )

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.decode.connect_schema import SchemaBlockError, columns_of
-from cdc.decode.json_messages import MessageError, group_by_schema, read_payloads
+from cdc.decode.json_messages import NO_SCHEMA, MessageError, group_by_schema, read_payloads
+from cdc.decode.unavailable import unavailable
 from cdc.decode.values import convert, raw_type, readable
 from cdc.dialect import Dialect
 from cdc.errors import (
@@ -35,8 +36,7 @@ from cdc.model import (
 
 AVRO_MAGIC = 0
 ENVELOPE_FIELDS = frozenset({"after", "source", "op"})
-# What Debezium sends for a value that the database did not log, such as unchanged TOAST.
-UNAVAILABLE = "__debezium_unavailable_value"
+Rows = np.ndarray[Any, np.dtype[np.int64]]
 ROW_OPS = pa.array([Op.CREATE, Op.UPDATE, Op.DELETE, Op.READ], pa.string())
 
 
@@ -93,9 +93,9 @@ def decode_changes(
             rows = pa.array(group.rows)
             columns = _row_columns(group.schema, int(group.rows[0]))
             envelope = _read_envelope(group.payloads, columns, group.rows, plan.dialect)
-            tables |= _source_tables(envelope, plan.dialect)
+            tables |= _source_tables(envelope, plan.dialect, group.rows)
             op = envelope["op"].chunk(0)
-            position = _positions(envelope, plan.dialect)
+            position = _positions(envelope, plan.dialect, group.rows)
             is_truncate = pc.equal(op, Op.TRUNCATE)
             if pc.any(is_truncate).as_py():
                 truncates += _truncates(chunk, rows, is_truncate, position)
@@ -130,7 +130,7 @@ def _named(error: MessageError, chunk: _Chunk, topic: str) -> MirrorError:
     offset = chunk.offsets[error.row].as_py()
     if (chunk.values[error.row].as_py() or b"x")[0] == AVRO_MAGIC:
         return AvroTopicError(topic, chunk.partition, offset)
-    if error.reason == "it has no schema":
+    if error.reason == NO_SCHEMA:
         return SchemalessTopicError(topic, chunk.partition, offset)
     return NotDebeziumError(topic, chunk.partition, offset, error.reason)
 
@@ -147,7 +147,7 @@ def _row_columns(schema: Any, row: int) -> tuple[SourceColumn, ...]:
 
 
 def _read_envelope(
-    payloads: pa.Array, columns: tuple[SourceColumn, ...], rows: Any, dialect: Dialect
+    payloads: pa.Array, columns: tuple[SourceColumn, ...], rows: Rows, dialect: Dialect
 ) -> pa.Table:
     names = ("name", "db", "table", dialect.schema_field)
     source = dict.fromkeys(names, pa.string()) | {
@@ -174,8 +174,12 @@ def _read_envelope(
     return envelope
 
 
-def _source_tables(envelope: pa.Table, dialect: Dialect) -> set[SourceTable]:
+def _source_tables(envelope: pa.Table, dialect: Dialect, rows: Rows) -> set[SourceTable]:
     source = envelope["source"].chunk(0)
+    named = pc.is_valid(pc.struct_field(source, "table"))
+    if not pc.all(named).as_py():
+        place = pc.index(named, False).as_py()
+        raise MessageError(int(rows[place]), "its source block names no table")
     parts = [
         pc.fill_null(pc.struct_field(source, name), "")
         for name in ("name", "db", dialect.schema_field, "table")
@@ -185,10 +189,13 @@ def _source_tables(envelope: pa.Table, dialect: Dialect) -> set[SourceTable]:
     return {SourceTable(**row) for row in unique.to_pylist()}
 
 
-def _positions(envelope: pa.Table, dialect: Dialect) -> pa.Array:
+def _positions(envelope: pa.Table, dialect: Dialect, rows: Rows) -> pa.Array:
     source = envelope["source"].chunk(0)
     fields = {name: pc.struct_field(source, name) for name in dialect.position_fields}
-    return pc.fill_null(dialect.position(fields), NO_POSITION)
+    try:
+        return pc.fill_null(dialect.position(fields), NO_POSITION)
+    except pa.ArrowException as error:
+        raise MessageError(int(rows[0]), f"its source position is none: {error}") from error
 
 
 def _truncates(
@@ -200,8 +207,8 @@ def _truncates(
 
 
 def _by_key_columns(
-    chunk: _Chunk, rows: np.ndarray[Any, np.dtype[np.int64]], is_truncate: pa.Array
-) -> Iterator[tuple[tuple[str, ...], np.ndarray[Any, np.dtype[np.int64]]]]:
+    chunk: _Chunk, rows: Rows, is_truncate: pa.Array
+) -> Iterator[tuple[tuple[str, ...], Rows]]:
     """Split a group's changes by the columns of their keys; a truncate has none and is left out."""
     members = np.flatnonzero(~is_truncate.to_numpy(zero_copy_only=False))
     keys = chunk.keys.take(pa.array(rows[members]))
@@ -211,13 +218,18 @@ def _by_key_columns(
     inside = members[keyed]
     try:
         for group in group_by_schema(keys.filter(pa.array(keyed))):
-            names = tuple(column.name for column in columns_of(group.schema))
+            try:
+                names = tuple(column.name for column in columns_of(group.schema))
+            except SchemaBlockError as error:
+                reason = f"its schema cannot be read: {error}"
+                raise MessageError(int(group.rows[0]), reason) from error
             yield names, inside[group.rows]
     except MessageError as error:
-        raise MessageError(int(rows[inside[error.row]]), f"of its key: {error.reason}") from error
-    except SchemaBlockError as error:
-        row = int(rows[inside[0]])
-        raise MessageError(row, f"its key's schema cannot be read: {error}") from error
+        raise MessageError(int(rows[inside[error.row]]), _of_key(error)) from error
+
+
+def _of_key(error: MessageError) -> str:
+    return error.reason if error.reason == NO_SCHEMA else f"of its key: {error.reason}"
 
 
 def _change_table(
@@ -239,17 +251,23 @@ def _change_table(
         if field.name not in sources:
             arrays.append(pa.nulls(len(rows), field.type))
             continue
-        raw = pc.struct_field(after, field.name)
-        if field.name in old_keys:
-            raw = pc.replace_with_mask(raw, deleted, old_keys[field.name].cast(raw.type))
+        raw, source = pc.struct_field(after, field.name), sources[field.name]
+        if unavailable(raw):
+            raise MissingValueError(plan.topic, field.name)
         try:
-            _refuse_unavailable(raw, plan.topic, field.name)
-            arrays.append(convert(raw, sources[field.name], field.type))
+            values = convert(raw, source, field.type)
+            if field.name in old_keys:
+                keys = convert(old_keys[field.name], source, field.type)
+                values = pc.replace_with_mask(values, deleted, keys)
+            arrays.append(values)
         except pa.ArrowException as error:
             first, last = chunk.offsets[0].as_py(), chunk.offsets[-1].as_py()
             raise UnfitValueError(
                 plan.topic, chunk.partition, first, last, field.name, str(field.type), str(error)
             ) from error
+        if not field.nullable and values.null_count:
+            row = rows[pc.index(values.is_valid(), False).as_py()].as_py()
+            raise MessageError(row, f"its key column {field.name} has no value")
     names = [*plan.schema.names, OFFSET, OP, POSITION]
     return pa.Table.from_arrays([*arrays, chunk.offsets.take(rows), op, position], names)
 
@@ -266,12 +284,7 @@ def _deleted_keys(chunk: _Chunk, schema: SourceSchema, rows: pa.Array) -> dict[s
             tables.append(read_payloads(group.payloads, raw))
         except MessageError as error:
             row = rows[int(group.rows[error.row])].as_py()
-            raise MessageError(row, f"of its key: {error.reason}") from error
+            raise MessageError(row, _of_key(error)) from error
         order.append(group.rows)
     keys = pa.concat_tables(tables).take(pa.array(np.argsort(np.concatenate(order))))
     return {name: keys[name].combine_chunks() for name in raw.names}
-
-
-def _refuse_unavailable(raw: pa.Array, topic: str, column: str) -> None:
-    if pa.types.is_string(raw.type) and pc.any(pc.equal(raw, UNAVAILABLE)).as_py():
-        raise MissingValueError(topic, column)

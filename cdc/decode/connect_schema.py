@@ -16,6 +16,8 @@ class SchemaBlockError(ValueError):
 
 def source_type(block: Mapping[str, Any]) -> SourceType:
     """Turn one schema block into the type it describes."""
+    if not isinstance(block, Mapping):
+        raise SchemaBlockError(f"schema block that is no object: {str(block)[:200]}")
     kind = block.get("type")
     logical = block.get("name")
     parameters = block.get("parameters") or {}
@@ -41,13 +43,17 @@ def source_type(block: Mapping[str, Any]) -> SourceType:
 
 def columns_of(block: Mapping[str, Any]) -> tuple[SourceColumn, ...]:
     """List the fields of a struct's schema block in their order."""
-    fields = block.get("fields")
-    if block.get("type") != "struct" or not isinstance(fields, list):
+    fields = block.get("fields") if isinstance(block, Mapping) else None
+    if not isinstance(fields, list) or block.get("type") != "struct":
         raise SchemaBlockError(f"schema block that is no struct: {str(block)[:200]}")
     columns = []
     for part in fields:
         if not isinstance(part, Mapping) or not isinstance(part.get("field"), str):
             raise SchemaBlockError(f"struct field without a name: {str(part)[:200]}")
+        try:
+            part["field"].encode()
+        except UnicodeEncodeError as error:
+            raise SchemaBlockError("struct field with a name that is no text") from error
         columns.append(SourceColumn(part["field"], source_type(part)))
     return tuple(columns)
 

@@ -19,6 +19,7 @@ SCHEMA_START = b'{"schema":'
 PAYLOAD_START = b',"payload":'
 # A batch with more schemas than this in one partition is odd: read its messages one by one.
 MOST_PREFIXES = 64
+NO_SCHEMA = "it has no schema"
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -47,15 +48,26 @@ def group_by_schema(messages: pa.Array) -> Iterator[MessageGroup]:
         MessageError: A message is no JSON object with a schema block and a payload.
     """
     rows = np.arange(len(messages))
+    closed = pc.ends_with(messages, pattern=b"}")
+    try:
+        texts = messages.cast(pa.string())  # which fails on bytes that are no UTF-8
+    except pa.ArrowInvalid:
+        yield from _one_by_one(messages, rows)
+        return
+    if not pc.all(closed).as_py():
+        messages = pc.ascii_rtrim_whitespace(texts).cast(pa.binary())
     for _ in range(MOST_PREFIXES):
         if not len(messages):
             return
-        first = messages[0].as_py()
-        found = _schema_and_prefix(first)
+        found = _schema_and_prefix(messages[0].as_py())
         if found is None:
             break
         schema, prefix = found
-        alike = pc.starts_with(messages, pattern=prefix).to_numpy(zero_copy_only=False)
+        if schema is None:
+            raise MessageError(int(rows[0]), NO_SCHEMA)
+        alike = pc.and_(
+            pc.starts_with(messages, pattern=prefix), pc.ends_with(messages, pattern=b"}")
+        ).to_numpy(zero_copy_only=False)
         members = messages if alike.all() else messages.filter(pa.array(alike))
         payloads = pc.binary_slice(members, len(prefix), -1)
         yield MessageGroup(schema, rows[alike], payloads)
@@ -70,6 +82,10 @@ def read_payloads(payloads: pa.Array, schema: pa.Schema) -> pa.Table:
     Raises:
         MessageError: A payload does not fit the schema; `row` counts within `payloads`.
     """
+    # The reader takes one object per line: anything else would shift the rows, or crash it.
+    objects = pc.and_(pc.starts_with(payloads, pattern=b"{"), pc.ends_with(payloads, pattern=b"}"))
+    if not pc.all(objects).as_py():
+        return _read_exactly(payloads, schema)
     whole = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
     data = pc.binary_join(whole, b"\n")[0].as_buffer()
     try:
@@ -95,7 +111,7 @@ def _schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
     try:
         text = message.decode()
         schema, end = json.JSONDecoder().raw_decode(text, len(SCHEMA_START))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     prefix = text[:end].encode()
     if not message.startswith(PAYLOAD_START, len(prefix)):
@@ -114,7 +130,7 @@ def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[MessageGroup]:
         if not isinstance(parsed, dict) or "payload" not in parsed:
             raise MessageError(row, _what_is_missing(parsed))
         if parsed.get("schema") is None:
-            raise MessageError(row, "it has no schema")
+            raise MessageError(row, NO_SCHEMA)
         identity = json.dumps(parsed["schema"], sort_keys=True)
         _, members, payloads = groups.setdefault(identity, (parsed["schema"], [], []))
         members.append(row)
@@ -125,7 +141,7 @@ def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[MessageGroup]:
 
 def _what_is_missing(parsed: Any) -> str:
     if isinstance(parsed, dict) and "op" in parsed and "source" in parsed:
-        return "it has no schema"
+        return NO_SCHEMA
     return "it is not a Debezium change"
 
 
@@ -168,6 +184,7 @@ def _exact(value: Any, kind: pa.DataType) -> Any:
         ):
             raise TypeError(f"{value!r} instead of a number")
         return float(value)
-    if isinstance(value, bool) and not pa.types.is_boolean(kind):
-        raise TypeError("a boolean instead of a number or text")
+    expected = bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else str
+    if type(value) is not expected:
+        raise TypeError(f"{type(value).__name__} instead of {expected.__name__}")
     return value

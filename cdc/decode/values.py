@@ -100,9 +100,8 @@ def _variable_scale(raw: pa.Array, source: SourceType, target: pa.DataType) -> p
 def _decimal_text(unscaled: bytes | None, scale: int | None) -> str | None:
     if unscaled is None or scale is None:
         return None
-    number = int.from_bytes(unscaled, "big", signed=True)
-    digits = tuple(int(digit) for digit in str(abs(number)))
-    return format(Decimal((int(number < 0), digits, -scale)), "f")
+    sign, digits, _ = Decimal(int.from_bytes(unscaled, "big", signed=True)).as_tuple()
+    return format(Decimal((sign, digits, -scale)), "f")
 
 
 def _millis(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:

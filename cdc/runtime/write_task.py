@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cdc.config import DeleteKind
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
-from cdc.errors import MirrorError
+from cdc.errors import ManyTablesError, MirrorError
 from cdc.model import (
     NO_POSITION,
     POSITION,
@@ -32,7 +32,7 @@ from cdc.runtime.topic_plan import TopicPlan
 
 REPORT_SCHEMA = "report binary"
 # Key columns whose bounds keep a MERGE from reading the whole table.
-BOUNDED = (pa.types.is_integer, pa.types.is_string, pa.types.is_date)
+BOUNDED = (pa.types.is_integer, pa.types.is_string)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,8 @@ class PartitionWork:
             self.plan.decode,
         )
         self.tombstones += decoded.tombstones
+        if decoded.table and self.table and decoded.table != self.table:
+            raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
         self.schemas |= dict.fromkeys(decoded.new_schemas)
         self.truncates += decoded.truncates
@@ -136,7 +138,8 @@ class PartitionWork:
         return truncate.position <= barrier.position
 
     def _news(self) -> News:
-        return News(self.table, tuple(self.schemas), self.truncates[-1] if self.truncates else None)
+        last = max(self.truncates, key=lambda truncate: truncate.offset, default=None)
+        return News(self.table, tuple(self.schemas), last)
 
     def _write(self) -> PartitionReport:
         plan = self.plan

@@ -27,8 +27,8 @@ from pyiceberg.types import (
 )
 
 from cdc.dialect import Dialect
-from cdc.errors import NoKeyError, UnmappableTypeError
-from cdc.model import SourceSchema, SourceType
+from cdc.errors import NoKeyError, UnmappableTypeError, UnmirrorableColumnError
+from cdc.model import RESERVED, SourceSchema, SourceType
 
 PRECISION: Final = "connect.decimal.precision"
 WIDEST_DECIMAL: Final = 38
@@ -60,6 +60,7 @@ BY_LOGICAL: Final[dict[str, IcebergType]] = {
     "io.debezium.data.VariableScaleDecimal": StringType(),
 }
 # Nanoseconds fit no type of format v2, and cutting them would be silent.
+NESTED: Final = frozenset({"array", "map", "struct"})
 REFUSED: Final = frozenset({"io.debezium.time.NanoTimestamp", "io.debezium.time.NanoTime"})
 
 
@@ -78,7 +79,9 @@ def mirror_columns(schema: SourceSchema, table: str, dialect: Dialect) -> tuple[
     Raises:
         NoKeyError: The source table has no key, so that its rows cannot be told apart.
         UnmappableTypeError: A column has a type without an exact Iceberg type.
+        UnmirrorableColumnError: Iceberg, or the mirror, can have no such column.
     """
+    _refuse_unmirrorable(schema, table)
     types = {column.name: column.type for column in schema.columns}
     missing = [name for name in schema.key if name not in types]
     if not schema.key or missing:
@@ -99,6 +102,28 @@ def iceberg_schema(columns: tuple[MirrorColumn, ...]) -> Schema:
     return assign_fresh_schema_ids(Schema(*fields, identifier_field_ids=identifiers))
 
 
+def _refuse_unmirrorable(schema: SourceSchema, table: str) -> None:
+    names = [column.name for column in schema.columns]
+    nested = {column.name for column in schema.columns if column.type.fields}
+    for column in schema.columns:
+        reason = None
+        if column.name.startswith(RESERVED):
+            reason = f"names that begin with {RESERVED} are the mirror's own"
+        elif names.count(column.name) > 1:
+            reason = "there are two of that name"
+        elif column.name.partition(".")[0] in nested and "." in column.name:
+            reason = "its name is also the path to a field of another column"
+        elif column.name in schema.key and column.type.kind in NESTED and not _is_text(column.type):
+            reason = "a key cannot be nested"
+        if reason is not None:
+            raise UnmirrorableColumnError(table, column.name, reason)
+
+
+def _is_text(source: SourceType) -> bool:
+    """Say whether a nested type is mirrored as text."""
+    return isinstance(BY_LOGICAL.get(source.logical or ""), StringType)
+
+
 def _type_of(source: SourceType, table: str, column: str, dialect: Dialect) -> IcebergType:
     own = dialect.iceberg_type(source)
     if own is not None:
@@ -108,13 +133,15 @@ def _type_of(source: SourceType, table: str, column: str, dialect: Dialect) -> I
     if source.logical in REFUSED or source.kind == "map":
         raise UnmappableTypeError(table, column, str(source))
     if source.logical == "org.apache.kafka.connect.data.Decimal":
-        return _decimal(source)
+        return _decimal(source, table, column)
     if source.logical in BY_LOGICAL:
         return BY_LOGICAL[source.logical]
     if source.element is not None:
         element = _type_of(source.element, table, column, dialect)
         return ListType(element_id=UNASSIGNED, element=element, element_required=False)
     if source.kind == "struct":
+        if not source.fields:
+            raise UnmappableTypeError(table, column, "a struct without fields")
         members = [
             NestedField(UNASSIGNED, f.name, _type_of(f.type, table, column, dialect), False)
             for f in source.fields
@@ -123,9 +150,14 @@ def _type_of(source: SourceType, table: str, column: str, dialect: Dialect) -> I
     return BY_KIND[source.kind]
 
 
-def _decimal(source: SourceType) -> IcebergType:
-    scale = int(source.parameter("scale") or 0)
-    precision = int(source.parameter(PRECISION) or WIDEST_DECIMAL)
+def _decimal(source: SourceType, table: str, column: str) -> IcebergType:
+    try:
+        scale = int(source.parameter("scale") or "none")
+        precision = int(source.parameter(PRECISION) or WIDEST_DECIMAL)
+    except ValueError as error:
+        raise UnmappableTypeError(table, column, f"{source} without a scale") from error
+    if source.kind != "bytes":
+        raise UnmappableTypeError(table, column, str(source))
     if not 0 <= scale <= precision <= WIDEST_DECIMAL:
         return StringType()
     return DecimalType(precision, scale)

@@ -8,7 +8,8 @@ from cdc.model import SourceTable, TableName
 
 # What no catalog carries in a name: separators of levels and folders, control characters.
 UNCARRIED = re.compile(r"[./\\\x00-\x1f\x7f]")
-PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+# What ends like a hash is left out, lest a table be named like the folder of another.
+PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 

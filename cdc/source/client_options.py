@@ -27,9 +27,9 @@ def librdkafka_options(options: Mapping[str, str]) -> dict[str, str]:
     jaas = kept.pop(JAAS, None)
     if jaas is not None:
         for name in ("username", "password"):
-            found = re.search(rf'{name}\s*=\s*"((?:[^"\\]|\\.)*)"', jaas)
+            found = re.search(rf"""{name}\s*=\s*(["'])((?:(?!\1)[^\\]|\\.)*)\1""", jaas)
             if found:
-                kept.setdefault(f"sasl.{name}", re.sub(r"\\(.)", r"\1", found[1]))
+                kept.setdefault(f"sasl.{name}", re.sub(r"\\(.)", r"\1", found[2]))
     if "ssl.truststore.location" in options and options.get("ssl.truststore.type") == "PEM":
         kept.setdefault("ssl.ca.location", options["ssl.truststore.location"])
     return kept

@@ -9,6 +9,9 @@ MONEY_DIGITS = 19
 
 def iceberg_type(source: SourceType) -> str | None:
     """Give the Iceberg type of what PostgreSQL alone sends, or None."""
-    if source.logical == CONNECT_DECIMAL and not source.parameter("connect.decimal.precision"):
-        return f"decimal({MONEY_DIGITS}, {source.parameter('scale')})"
+    if source.logical != CONNECT_DECIMAL or source.parameter("connect.decimal.precision"):
+        return None
+    scale = source.parameter("scale") or ""
+    if source.kind == "bytes" and scale.isdecimal() and int(scale) <= MONEY_DIGITS:
+        return f"decimal({MONEY_DIGITS}, {int(scale)})"
     return None

@@ -270,7 +270,7 @@ def test_the_spark_lines_work_as_printed(finished: Finished, tmp_path: Path) -> 
     ("ending", "moment", "exit_code"),
     [
         (signal.SIGINT, "1. Servers", 130),
-        (signal.SIGKILL, "mirrored 0 of", -signal.SIGKILL),
+        (signal.SIGKILL, "Spark starts", -signal.SIGKILL),
     ],
     ids=["Ctrl-C", "kill -9"],
 )

@@ -128,7 +128,9 @@ class _Demo:
 
         def reached() -> int:
             rows = sum(self.mirrored.rows(table) for table in TABLES)
-            self.screen.update(f"  mirrored {rows:,} of {total:,} rows, {_since(started)}")
+            made = sum(self.mirrored.load(table) is not None for table in TABLES)
+            so_far = f"{rows:,} of {total:,} rows in {made} tables" if made else "Spark starts"
+            self.screen.update(f"  {so_far}, {_since(started)}")
             return rows
 
         self.waiting.until("the rows that the shop begins with", total, reached)
