@@ -43,7 +43,7 @@ KEY: Final[LiteralString] = """
     FROM pg_index
     CROSS JOIN unnest(indkey) WITH ORDINALITY AS part (number, place)
     JOIN pg_attribute ON attrelid = indrelid AND attnum = part.number
-    WHERE indrelid = to_regclass(%s) AND indisprimary
+    WHERE indrelid = to_regclass(%s) AND indisprimary AND place <= indnkeyatts
     ORDER BY place
 """
 

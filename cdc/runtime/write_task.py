@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from cdc.config import DeleteKind
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
-from cdc.errors import ManyTablesError, MirrorError
+from cdc.errors import ManyTablesError, MirrorError, UnwritableError
 from cdc.model import (
     NO_POSITION,
     POSITION,
@@ -88,7 +88,11 @@ class PartitionWork:
             return self._report(Account(read=self.read), failure=error)
         if self._met_news():
             return self._report(Account(read=self.read), news=self._news())
-        return self._write()
+        try:
+            return self._write()
+        except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
+            reason = UnwritableError(self.topic, self.partition, str(error))
+            return self._report(Account(read=self.read), failure=reason)
 
     def _count(self, chunk: pa.RecordBatch) -> None:
         offsets = chunk.column("offset")
@@ -126,7 +130,9 @@ class PartitionWork:
             self.changes += decoded.changes
 
     def _met_news(self) -> bool:
-        unplanned = [t for t in self.truncates if not self._handled(t)]
+        # A table that does not exist has nothing to wipe.
+        known = self.plan.decode.schema is not None
+        unplanned = [t for t in self.truncates if known and not self._handled(t)]
         return bool(self.schemas or unplanned)
 
     def _handled(self, truncate: Truncate) -> bool:

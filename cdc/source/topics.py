@@ -43,8 +43,18 @@ def topic_pattern(globs: Sequence[str]) -> str:
 
 def _glob_expression(glob: str) -> str:
     # fnmatch's own translation uses syntax that Java does not have.
-    parts = {"*": ".*", "?": "."}
-    return "".join(parts.get(letter) or re.escape(letter) for letter in glob)
+    parts = re.findall(r"\[!?[^\[\]]+\]|.", glob, re.DOTALL)
+    return "".join(_glob_part(part) for part in parts)
+
+
+def _glob_part(part: str) -> str:
+    if part in ("*", "?"):
+        return ".*" if part == "*" else "."
+    if len(part) == 1:
+        return re.escape(part)
+    negated = "^" if part[1] == "!" else ""
+    letters = part[1:-1].removeprefix("!")
+    return f"[{negated}{''.join(c if c == '-' else re.escape(c) for c in letters)}]"
 
 
 class TopicReader:

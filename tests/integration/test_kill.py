@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
@@ -66,9 +67,9 @@ def config(shop: PostgresSource, tmp_path: Path) -> Path:
 
 
 def start(config: Path, *options: str) -> subprocess.Popen[str]:
-    command = [Path(sys.executable).parent / "database-mirror", "run", config, *options]
-    log = (config.parent / "run.log").open("a")
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+    command = [str(Path(sys.executable).parent / "database-mirror"), "run", str(config), *options]
+    with (config.parent / "run.log").open("a") as log:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
 
 
 def finish(config: Path) -> str:
@@ -90,8 +91,6 @@ def snapshots(config: Path) -> list[int | None]:
 
 
 def assert_equal(config: Path, shop: PostgresSource) -> None:
-    import psycopg
-
     with psycopg.connect(shop.endpoint.url) as connection:
         for name, table in mirrored(config).items():
             source, key = read_rows(connection, name), primary_key(connection, name)

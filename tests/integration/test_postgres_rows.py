@@ -149,7 +149,7 @@ def test_names_may_need_quotes_and_other_schemas(connection: psycopg.Connection[
     connection.execute('CREATE SCHEMA "Größe"')
     connection.execute(
         'CREATE TABLE "Größe"."it\'s a ""table""" '
-        '("a b" int, "C{}" int, "%s" text[], gone int, PRIMARY KEY ("C{}", "a b"))'
+        '("a b" int, "C{}" int, "%s" text[], gone int, PRIMARY KEY ("C{}", "a b") INCLUDE ("%s"))'
     )
     connection.execute('ALTER TABLE "Größe"."it\'s a ""table""" DROP COLUMN gone')
     connection.execute('INSERT INTO "Größe"."it\'s a ""table""" VALUES (1, 2, \'{x}\')')

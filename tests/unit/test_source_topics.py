@@ -29,6 +29,10 @@ def matches(globs: list[str], topic: str) -> bool:
         ("a\\d", "a\\d"),
         ("{a,b}", "{a,b}"),
         ("a#b c&~", "a#b c&~"),
+        ("shop.[ab]", "shop.a"),
+        ("shop.[!ab]", "shop.c"),
+        ("shop.[a-c]", "shop.b"),
+        ("shop.[ab", "shop.[ab"),
     ],
 )
 def test_a_glob_matches(glob: str, topic: str) -> None:
@@ -51,6 +55,9 @@ def test_a_glob_matches(glob: str, topic: str) -> None:
         ("a\\d", "a5"),
         ("(?i)a", "A"),
         ("a", "A"),
+        ("shop.[ab]", "shop.c"),
+        ("shop.[!ab]", "shop.a"),
+        ("[a^]", "b"),
     ],
 )
 def test_a_glob_matches_nothing_else(glob: str, topic: str) -> None:

@@ -1,4 +1,4 @@
-"""Promises that the code does not keep yet; each test goes to its stage's file once it passes."""
+"""Messages that must be refused, or taken, although the fast path would do otherwise."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Schemas, names and options whose promises the code does not keep yet."""
+"""Schemas, names and options at the edge of what Iceberg and the clients can have."""
 
 from typing import Any
 

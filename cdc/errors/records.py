@@ -1,0 +1,155 @@
+"""What is wrong with the records of a topic."""
+
+from cdc.errors.base import MirrorError
+
+
+class RecordError(MirrorError):
+    """Base of the errors that one record of a topic causes."""
+
+    def __init__(self, topic: str, partition: int, offset: int, *facts: str) -> None:
+        super().__init__(topic, partition, offset, *facts)
+        self.topic, self.partition, self.offset = topic, partition, offset
+
+    @property
+    def place(self) -> str:
+        """Name the record."""
+        return f"{self.topic}, partition {self.partition}, offset {self.offset}"
+
+
+class NotDebeziumError(RecordError):
+    """A record is not a change as Debezium writes them."""
+
+    def __init__(self, topic: str, partition: int, offset: int, reason: str) -> None:
+        super().__init__(topic, partition, offset, reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return (
+            f"The record at {self.place} is not a Debezium change: {self.reason}. "
+            "Narrow source.topics to Debezium's own topics, or see what else writes there."
+        )
+
+
+class SchemalessTopicError(RecordError):
+    """A record carries no schema, so its column types are unknown."""
+
+    def __str__(self) -> str:
+        return (
+            f"The record at {self.place} has no schema. Set key.converter.schemas.enable and "
+            "value.converter.schemas.enable to true in the Debezium connector's settings."
+        )
+
+
+class AvroTopicError(RecordError):
+    """A record is Avro, which this version does not read."""
+
+    def __str__(self) -> str:
+        return (
+            f"The record at {self.place} is Avro, which this version does not read yet. "
+            "Use JSON with schemas: org.apache.kafka.connect.json.JsonConverter."
+        )
+
+
+class ManyTablesError(MirrorError):
+    """A topic carries the changes of more than one source table."""
+
+    def __init__(self, topic: str, tables: tuple[str, ...]) -> None:
+        super().__init__(topic, tables)
+        self.topic, self.tables = topic, tables
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic} carries changes of several tables ({', '.join(self.tables)}). "
+            "Remove the routing that joins them, so that each table has a topic of its own."
+        )
+
+
+class MissingValueError(MirrorError):
+    """A change leaves out a value that did not change, and the mirror cannot fill it yet."""
+
+    def __init__(self, topic: str, column: str) -> None:
+        super().__init__(topic, column)
+        self.topic, self.column = topic, column
+
+    def __str__(self) -> str:
+        return (
+            f"A change in {self.topic} leaves out the unchanged value of {self.column}, which this "
+            "version cannot fill yet. Run ALTER TABLE … REPLICA IDENTITY FULL on the source table."
+        )
+
+
+class UnfitValueError(MirrorError):
+    """A value does not fit the type of its column in the mirror."""
+
+    def __init__(
+        self, topic: str, partition: int, first: int, last: int, column: str, kind: str, reason: str
+    ) -> None:
+        super().__init__(topic, partition, first, last, column, kind, reason)
+        self.topic, self.partition, self.first, self.last = topic, partition, first, last
+        self.column, self.kind, self.reason = column, kind, reason
+
+    def __str__(self) -> str:
+        return (
+            f"A value of {self.column} in {self.topic}, partition {self.partition}, offsets "
+            f"{self.first} to {self.last}, does not fit {self.kind}: {self.reason}. "
+            "Leave the column out of the connector, or change the value at the source."
+        )
+
+
+class UnwritableError(MirrorError):
+    """The changes of a topic could not be written as Parquet."""
+
+    def __init__(self, topic: str, partition: int, reason: str) -> None:
+        super().__init__(topic, partition, reason)
+        self.topic, self.partition, self.reason = topic, partition, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The changes of {self.topic}, partition {self.partition}, cannot be written: "
+            f"{self.reason}. This is a fault of database-mirror: please report it."
+        )
+
+
+class RestlessTopicError(MirrorError):
+    """A topic brought something new each time it was read."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(topic)
+        self.topic = topic
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic} brought something new in every pass over one batch. "
+            "Lower stream.max_records, so that a batch holds fewer schema changes."
+        )
+
+
+class AccountError(MirrorError):
+    """The records of a table do not add up, so nothing of the batch was committed to it."""
+
+    def __init__(self, topic: str, account: str) -> None:
+        super().__init__(topic, account)
+        self.topic, self.account = topic, account
+
+    def __str__(self) -> str:
+        return (
+            f"The records of {self.topic} do not add up: {self.account}. Nothing was committed. "
+            "This is a fault of database-mirror: please report it with these numbers."
+        )
+
+
+class LostRecordsError(MirrorError):
+    """Kafka no longer holds, or never held, the records that a table needs next."""
+
+    def __init__(self, topic: str, partition: int, wanted: int, first: int, next_: int) -> None:
+        super().__init__(topic, partition, wanted, first, next_)
+        self.topic, self.partition, self.wanted = topic, partition, wanted
+        self.first, self.next = first, next_
+
+    def __str__(self) -> str:
+        what = "has been deleted" if self.wanted < self.first else "does not exist"
+        return (
+            f"The mirror of {self.topic} goes on at offset {self.wanted} of partition "
+            f"{self.partition}, which {what}: Kafka holds {self.first} up to {self.next}. "
+            "Drop the mirrored table and have the connector take a new snapshot."
+        )

@@ -1,0 +1,158 @@
+"""Servers and processes that do not do what is asked of them."""
+
+from typing import ClassVar
+
+from cdc.errors.base import MirrorError
+
+
+class KafkaUnreachableError(MirrorError):
+    """No Kafka broker answers, or it refuses the client."""
+
+    retryable = True
+
+    def __init__(self, servers: str, reason: str) -> None:
+        super().__init__(servers, reason)
+        self.servers, self.reason = servers, reason
+
+    def __str__(self) -> str:
+        return (
+            f"Kafka at {self.servers} does not answer: {self.reason}. "
+            "See that the broker runs and that [kafka] has its address and credentials."
+        )
+
+
+class SourceUnreachableError(MirrorError):
+    """The source database does not answer, or cannot be a source as it is."""
+
+    def __init__(self, database: str, reason: str) -> None:
+        super().__init__(database, reason)
+        self.database, self.reason = database, reason
+
+    def __str__(self) -> str:
+        return f"{self.database} cannot be the source: {self.reason}. See source.url."
+
+
+class StreamFailedError(MirrorError):
+    """Spark's stream ended by itself."""
+
+    retryable = True
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"The stream from Kafka failed: {self.reason}"
+
+
+class SandboxClosedError(MirrorError):
+    """The sandbox was closed while something still waited for it."""
+
+    def __str__(self) -> str:
+        return "The sandbox is closed. Open a new one."
+
+
+class SandboxPartMissingError(MirrorError):
+    """The sandbox needs something that is not installed."""
+
+    def __init__(self, part: str, remedy: str) -> None:
+        super().__init__(part, remedy)
+        self.part, self.remedy = part, remedy
+
+    def __str__(self) -> str:
+        return f"The sandbox needs {self.part}, which is not here. {self.remedy}"
+
+
+class JavaMissingError(MirrorError):
+    """There is no Java runtime, or only one that is too old."""
+
+    def __init__(self, minimum: int, found: int | None) -> None:
+        super().__init__(minimum, found)
+        self.minimum, self.found = minimum, found
+
+    def __str__(self) -> str:
+        state = "none was found" if self.found is None else f"the newest found is {self.found}"
+        return (
+            f"Java {self.minimum} or later is needed, and {state} through JAVA_HOME or PATH. "
+            "Install it: "
+            f"`apt-get install openjdk-{self.minimum}-jre-headless` on Debian and Ubuntu, "
+            f"`dnf install java-{self.minimum}-openjdk-headless` on Fedora, "
+            f"`brew install openjdk@{self.minimum}` on macOS."
+        )
+
+
+class DownloadError(MirrorError):
+    """A part of the sandbox could not be downloaded."""
+
+    def __init__(self, part: str, reason: str) -> None:
+        super().__init__(part, reason)
+        self.part, self.reason = part, reason
+
+    def __str__(self) -> str:
+        return (
+            f"Could not download {self.part}. Check the network and try again; it is needed only "
+            f"once.\n{self.reason}"
+        )
+
+
+class ServerStartError(MirrorError):
+    """A server of the sandbox ended, or did not answer in time."""
+
+    def __init__(self, server: str, reason: str, log: str) -> None:
+        super().__init__(server, reason, log)
+        self.server, self.reason, self.log = server, reason, log
+
+    def __str__(self) -> str:
+        return f"{self.server} did not start: {self.reason}. The last lines of its log:\n{self.log}"
+
+
+class ConnectorFailedError(MirrorError):
+    """Kafka Connect refused a connector, or its task failed."""
+
+    def __init__(self, connector: str, reason: str) -> None:
+        super().__init__(connector, reason)
+        self.connector, self.reason = connector, reason
+
+    def __str__(self) -> str:
+        return f"The connector {self.connector} does not run: {self.reason}"
+
+
+class DemoFolderError(MirrorError):
+    """The demo cannot live in the folder it was given."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, folder: str, reason: str) -> None:
+        super().__init__(folder, reason)
+        self.folder, self.reason = folder, reason
+
+    def __str__(self) -> str:
+        return f"The demo cannot use {self.folder}: {self.reason}. Choose another with --folder."
+
+
+class MirrorEndedError(MirrorError):
+    """The mirror of a demo ended though nobody asked it to."""
+
+    def __init__(self, code: int, log: str, last_lines: str) -> None:
+        super().__init__(code, log, last_lines)
+        self.code, self.log, self.last_lines = code, log, last_lines
+
+    def __str__(self) -> str:
+        return (
+            f"`database-mirror run` ended with exit code {self.code}. "
+            f"The last lines of {self.log}:\n{self.last_lines}"
+        )
+
+
+class MirrorStalledError(MirrorError):
+    """The mirror of a demo runs, but what it should do does not happen."""
+
+    def __init__(self, awaited: str, seconds: float, log: str, last_lines: str) -> None:
+        super().__init__(awaited, seconds, log, last_lines)
+        self.awaited, self.seconds, self.log, self.last_lines = awaited, seconds, log, last_lines
+
+    def __str__(self) -> str:
+        return (
+            f"Waited for {self.awaited}, and nothing moved for {self.seconds:.0f} s. "
+            f"The last lines of {self.log} tell why:\n{self.last_lines}"
+        )

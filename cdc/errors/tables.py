@@ -1,0 +1,135 @@
+"""What keeps a table from being mirrored, committed or compared."""
+
+from cdc.errors.base import MirrorError
+
+
+class UnmappableTypeError(MirrorError):
+    """A source column has a type that no mapping covers."""
+
+    def __init__(self, table: str, column: str, source_type: str) -> None:
+        super().__init__(table, column, source_type)
+        self.table, self.column, self.source_type = table, column, source_type
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}.{self.column} has type {self.source_type}, which has no exact Iceberg "
+            "type. Leave the column out with the connector's column.exclude.list."
+        )
+
+
+class UnmirrorableColumnError(MirrorError):
+    """A source column cannot be one of the mirrored table."""
+
+    def __init__(self, table: str, column: str, reason: str) -> None:
+        super().__init__(table, column, reason)
+        self.table, self.column, self.reason = table, column, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}.{self.column} cannot be mirrored: {self.reason}. "
+            "Rename it, or leave it out with the connector's column.exclude.list."
+        )
+
+
+class UnmirrorableValueError(MirrorError):
+    """A table of the source holds a value that has no form in any mirror."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} holds a value that no mirror can have: {self.reason}. "
+            "Change it at the source, or leave the column out of the connector."
+        )
+
+
+class NoKeyError(MirrorError):
+    """A source table has no key, so that its rows cannot be told apart."""
+
+    def __init__(self, table: str, missing: tuple[str, ...]) -> None:
+        super().__init__(table, missing)
+        self.table, self.missing = table, missing
+
+    def __str__(self) -> str:
+        if self.missing:
+            return (
+                f"The key of {self.table} names columns that its rows do not have: "
+                f"{', '.join(self.missing)}. Leave them in the connector's column.include.list."
+            )
+        return (
+            f"{self.table} has no primary key, so its rows cannot be told apart. Add one at the "
+            "source, or name the columns in the connector's message.key.columns."
+        )
+
+
+class ForeignTableError(MirrorError):
+    """A table stands where the mirror wants to write, and is not its own."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} cannot be written by this mirror: {self.reason}. "
+            "Choose another target.table in the config, or move that table away."
+        )
+
+
+class SchemaChangeError(MirrorError):
+    """The source changed in a way that the mirror cannot follow."""
+
+    def __init__(self, table: str, changes: tuple[str, ...]) -> None:
+        super().__init__(table, changes)
+        self.table, self.changes = table, changes
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} changed at the source in a way that the mirror cannot follow: "
+            f"{'; '.join(self.changes)}. Drop the mirrored table to have it made anew."
+        )
+
+
+class CommitConflictError(MirrorError):
+    """Somebody else wrote to a table, or the answer to a commit was lost."""
+
+    retryable = True
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return (
+            f"A commit to {self.table} met another writer's: {self.reason}. "
+            "See that only one process mirrors into it."
+        )
+
+
+class CatalogError(MirrorError):
+    """Iceberg or its catalog refused something."""
+
+    retryable = True
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return f"Iceberg refused {self.table}: {self.reason}. See that [catalog] is right."
+
+
+class IncomparableColumnError(MirrorError):
+    """A column has types in the mirror and at the source that share no values."""
+
+    def __init__(self, column: str, mirror_type: str, source_type: str) -> None:
+        super().__init__(column, mirror_type, source_type)
+        self.column, self.mirror_type, self.source_type = column, mirror_type, source_type
+
+    def __str__(self) -> str:
+        return (
+            f"{self.column} is {self.mirror_type} in the mirror and {self.source_type} at the "
+            "source, which cannot be compared. Drop the mirrored table to have it made anew."
+        )
