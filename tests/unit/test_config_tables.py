@@ -156,7 +156,6 @@ mode = "mirror"
 deletes = "positional"
 on_delete = "hard"
 schema_change = "evolve"
-key = ["id"]
 """)
 
     assert not_yet(config) == []
@@ -191,11 +190,29 @@ match = "c.d"
 partition = ["day(at)"]
 exclude = ["note"]
 hash = ["email"]
+key = ["id"]
 types = { payload = "string" }
 """)
 
     paths = [problem.path for problem in not_yet(config)]
 
     assert paths == [
-        f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "types")
+        f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "key", "types")
     ]
+
+
+@pytest.mark.parametrize("connector", ["sqlserver", "oracle", "mongodb"])
+def test_a_database_that_is_not_read_yet_is_named(connector: str) -> None:
+    text = SMALLEST.replace('"postgres"', f'"{connector}"')
+
+    config = parse_config(text.encode(), "shop.toml")
+
+    assert [problem.path for problem in not_yet(config)] == ["source.connector"]
+
+
+def test_avro_is_not_read_yet() -> None:
+    text = SMALLEST.replace("[source]", '[source]\nformat = "avro"')
+
+    config = parse_config(text.encode(), "shop.toml")
+
+    assert [problem.path for problem in not_yet(config)] == ["source.format"]
