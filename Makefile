@@ -12,6 +12,8 @@ OWN_UV := .venv-uv/bin/uv
 UV := $(or $(shell uv --version >/dev/null 2>&1 && command -v uv),$(OWN_UV))
 # A Python is taken from the system or not at all.
 export UV_PYTHON_DOWNLOADS := never
+# Without compiled modules every start of Python takes seconds longer.
+unexport PYTHONDONTWRITEBYTECODE
 JAVA_VERSION := 17
 
 SYNCED := .venv/.stamp-synced
@@ -89,6 +91,8 @@ $(SYNCED): pyproject.toml uv.lock | $(UV)
 	  give_up "Python 3.11 or newer is needed, and none is installed here. python3 is:" \
 	    "$$(python3 --version 2>&1 || true). Install a newer one and run make again."
 	$(UV) sync --locked --extra sandbox
+	# What the command imports is compiled now and not at every start.
+	.venv/bin/python -c 'import cdc.cli, cdc.config.load, cdc.runtime.mirror, cdc.runtime.demo'
 	touch $@
 
 $(JAVA_FOUND): | $(SYNCED)

@@ -1,6 +1,7 @@
 """One real Spark and one real stack for the whole run; every test marked by its folder."""
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.integration.stack import Stack
+
+# Spark's JVMs live for minutes here: compiling their code to the last degree costs more than it
+# gains on two cores.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "spark", "integration")

@@ -108,5 +108,7 @@ def _program() -> list[str]:
 def _environment(own: Mapping[str, str], java: Path) -> dict[str, str]:
     # The user's settings for `run` are not meant for this one.
     kept = {k: v for k, v in own.items() if not k.startswith("DATABASE_MIRROR_RUN_")}
+    # It runs for a minute: compiling Spark's code to the last degree costs more than it gains.
+    kept.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     # The Java that was found good: a JAVA_HOME that is too old would come first with Spark.
     return kept | {"JAVA_HOME": str(java.resolve().parent.parent)}
