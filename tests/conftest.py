@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 # Spark's JVMs live for minutes here: compiling their code to the last degree costs more than it
 # gains on two cores.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# A job in the background of a shell begins with SIGINT ignored, and so would all that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "spark", "integration")

@@ -215,6 +215,7 @@ def test_the_database_of_the_compose_file_is_mirrored(
     stack.connect.register("compose", connector)
     servers = stack.kafka.bootstrap_servers
     wait_for_records(servers, "compose.public.*")
+    stack.connect.delete("compose")
     config = (DOCKER / "shop.toml").read_text()
     config = config.replace("kafka:9092", servers).replace("shop.public", "compose.public")
     (tmp_path / "shop.toml").write_text(config)

@@ -13,6 +13,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 VERDICT = "=================== 1 failed, 3 passed in 62.10s (0:01:02) ==================="
 
+# Notes what it is asked to do; what it installs is a Python that does nothing.
+UV = """
+echo "uv $*" >>uv.log
+if [ "$1" = sync ]; then
+  mkdir -p .venv/bin
+  echo "#!/bin/sh" >.venv/bin/python
+  chmod +x .venv/bin/python
+fi
+"""
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -27,7 +37,7 @@ def put_program(folder: Path, name: str, script: str) -> None:
 def machine(tmp_path: Path) -> Path:
     """A clone on a machine of which only uv and Java are made up; no root, so nothing installs."""
     programs = tmp_path / "programs"
-    put_program(programs, "uv", 'echo "uv $*" >>uv.log; case "$1" in sync) mkdir -p .venv;; esac')
+    put_program(programs, "uv", UV)
     put_program(programs, "java", "echo 'openjdk version \"17.0.9\" 2023-10-17' >&2")
     put_program(programs, "id", "echo 1000")
     for name in ("Makefile", "pyproject.toml", "uv.lock"):
