@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # gains on two cores.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-# A job in the background of a shell begins with SIGINT ignored, and so would all that a test starts.
+# A job in a shell's background begins with SIGINT ignored, and so would all that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
