@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,9 +94,3 @@ def stack() -> "Iterator[Stack]":
 
     with open_stack(lambda line: logging.getLogger("stack").info("%s", line)) as servers:
         yield servers
-
-
-@pytest.fixture
-def never_stop() -> threading.Event:
-    """The stop signal of a mirror that nobody stops."""
-    return threading.Event()

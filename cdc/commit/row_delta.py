@@ -24,7 +24,7 @@ class RowChange:
 def commit_rows(table: IcebergTable, change: RowChange) -> None:
     """Add rows and deletes and write the ledger, all or nothing.
 
-    Run twice, the second run raises: the first moved the table past `since`.
+    Run twice with rows, the second run raises: the first moved the table past `since`.
 
     Raises:
         CommitConflictError: Somebody else wrote to the table since the ledger was read.
