@@ -59,12 +59,23 @@ class SourceColumn:
     type: SourceType
 
 
+class Form(StrEnum):
+    """How a message holds the row."""
+
+    ENVELOPE = "envelope"  # before, after, op and source
+    FLAT = "flat"  # the row itself, as ExtractNewRecordState leaves it
+    DOCUMENT = "document"  # an envelope around the text of a document
+
+
 @dataclass(frozen=True, slots=True)
 class SourceSchema:
     """The columns and the key of a source table, as one version of its messages has them."""
 
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...]
+    form: Form = Form.ENVELOPE
+    # The messages carry no schema: these types were guessed from values.
+    inferred: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,55 @@
+"""What all wire formats have in common: messages of one schema, read as whole columns.
+
+A format splits an array of messages into groups of one schema each. A group says what its schema
+is, and reads the asked-for fields of its messages as raw columns: numbers, texts and structs as
+the message holds them, the meaning that Debezium gives them not applied yet. Bytes are binary in
+Avro and base64 text in JSON. A message that cannot be read is named with its reason, and never
+spoils its neighbours.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from cdc.model import SourceColumn, SourceType
+
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class BadMessage:
+    """A message that cannot be read; `row` is its place in the array or group it came in."""
+
+    row: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawColumns:
+    """The messages of a group that could be read: their places in the group, one row for each."""
+
+    places: Rows
+    table: pa.Table
+    bad: tuple[BadMessage, ...] = ()
+
+
+class MessageGroup(Protocol):
+    """Messages of one schema."""
+
+    @property
+    def type(self) -> SourceType:
+        """The schema of the whole message, a struct."""
+
+    @property
+    def rows(self) -> Rows:
+        """The messages' rows in the array they came in, rising."""
+
+    def read(self, fields: Sequence[SourceColumn]) -> RawColumns:
+        """Read some fields of every message; one that the schema does not have is null."""
+
+
+# What splitting gives, in any order: groups, and the messages that belong to none.
+Split = Iterator[MessageGroup | BadMessage]
