@@ -32,6 +32,9 @@ class Dialect:
     name: str
     # The field of the source block that names the schema; databases without schemas say "db".
     schema_field: str
+    # What a topic's name holds after the prefix, of database, schema and table: a message without
+    # a source block names its table nowhere else.
+    topic_parts: tuple[str, ...]
     # The fields of the source block that `position` reads, with their JSON type.
     position_fields: Mapping[str, str]
     # One number per change that never falls while one server is the source.
@@ -42,3 +45,7 @@ class Dialect:
     connector_config: Callable[[ConnectorRequest], dict[str, str]]
     # Connects to the database and says what it found, or raises SourceUnreachableError.
     probe: Callable[[str], str]
+    # The field of the source block that names the table.
+    table_field: str = "table"
+    # Whether tests run against the real server, or against messages in the documented form alone.
+    proven: bool = False

@@ -9,9 +9,11 @@ from connectors.mysql.type_map import iceberg_type
 DIALECT = Dialect(
     name="mysql",
     schema_field="db",
+    topic_parts=("database", "table"),
     position_fields=POSITION_FIELDS,
     position=position,
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    proven=True,
 )

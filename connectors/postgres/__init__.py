@@ -9,9 +9,11 @@ from connectors.postgres.type_map import iceberg_type
 DIALECT = Dialect(
     name="postgres",
     schema_field="schema",
+    topic_parts=("schema", "table"),
     position_fields=POSITION_FIELDS,
     position=position,
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    proven=True,
 )

@@ -66,6 +66,13 @@ def test_a_dialect_is_registered_under_its_own_name(dialect: Dialect) -> None:
 
 
 @every_dialect
+def test_a_topic_is_named_by_its_table(dialect: Dialect) -> None:
+    assert dialect.topic_parts[-1] == "table"
+    assert set(dialect.topic_parts) <= {"database", "schema", "table"}
+    assert ("schema" in dialect.topic_parts) == (dialect.schema_field == "schema")
+
+
+@every_dialect
 def test_a_later_place_in_the_log_has_a_greater_position(dialect: Dialect) -> None:
     found = positions(dialect, ASCENDING[dialect.name])
 
