@@ -16,6 +16,8 @@ POSITION: Final = RESERVED + "position"
 LEDGER_PROPERTY: Final = RESERVED + "ledger"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"
+QUARANTINE: Final = RESERVED + "quarantine"
+QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 
 # The position of a change whose source block names none: older than every other.
 NO_POSITION: Final = -1
@@ -103,6 +105,14 @@ class TableName:
 
 
 @dataclass(frozen=True, slots=True)
+class BadRecord:
+    """A record that cannot be applied, and why."""
+
+    offset: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
     """What became of the records of one table: every record read is in one of the other counts."""
 
@@ -110,6 +120,7 @@ class Account:
     applied: int = 0
     superseded: int = 0
     duplicates: int = 0
+    quarantined: int = 0
 
     def __add__(self, other: "Account") -> "Account":
         return Account(
@@ -117,12 +128,13 @@ class Account:
             self.applied + other.applied,
             self.superseded + other.superseded,
             self.duplicates + other.duplicates,
+            self.quarantined + other.quarantined,
         )
 
     @property
     def balanced(self) -> bool:
         """Whether every record read is accounted for."""
-        return self.read == self.applied + self.superseded + self.duplicates
+        return self.read == (self.applied + self.superseded + self.duplicates + self.quarantined)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +169,7 @@ class Ledger:
                 "applied": a.applied,
                 "superseded": a.superseded,
                 "duplicates": a.duplicates,
+                "quarantined": a.quarantined,
             },
             separators=(",", ":"),
         )
@@ -166,7 +179,8 @@ class Ledger:
         """Read a ledger back from a snapshot summary."""
         raw = json.loads(text)
         marks = {int(p): PartitionMark(*mark) for p, mark in raw["partitions"].items()}
-        account = Account(raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
+        counts = (raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
+        account = Account(*counts, raw.get("quarantined", 0))  # older ledgers have none
         return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account)
 
 
@@ -176,6 +190,7 @@ class FileKind(StrEnum):
     DATA = "data"
     EQUALITY_DELETES = "equality deletes"
     DELETED_KEYS = "deleted keys"
+    QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +219,7 @@ class News:
     table: SourceTable | None = None
     schemas: tuple[SourceSchema, ...] = ()
     truncate: Truncate | None = None
+    quarantine: bool = False  # bad records, and no quarantine to put them in
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,5 +235,7 @@ class PartitionReport:
     replaces: bool = False  # some key may have a row in the table already
     files: tuple[WrittenFile, ...] = ()
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    bad: BadRecord | None = None  # the first of those that cannot be applied
+    quarantined: WrittenFile | None = None
     news: News | None = None
     failure: MirrorError | None = None

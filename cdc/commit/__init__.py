@@ -1,5 +1,6 @@
 """Iceberg's Java API: tables, atomic commits, ledgers. The only door to it."""
 
+from cdc.commit.append import append_files
 from cdc.commit.catalog import IcebergCatalog
 from cdc.commit.java_errors import translated
 from cdc.commit.ledger import read_ledger
@@ -10,6 +11,7 @@ __all__ = [
     "IcebergCatalog",
     "IcebergTable",
     "RowChange",
+    "append_files",
     "commit_rows",
     "read_ledger",
     "translated",

@@ -1,10 +1,9 @@
 """Rows, deletes and ledger in one atomic commit."""
 
 from dataclasses import dataclass
-from typing import Any
 
+from cdc.commit.data_files import data_file, equality_deletes
 from cdc.commit.java_errors import translated
-from cdc.commit.java_values import java_array
 from cdc.commit.table import IcebergTable
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
 
@@ -37,9 +36,9 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         delta = transaction.newRowDelta()
         for file in change.files:
             if file.kind is FileKind.DATA:
-                delta.addRows(_data_file(table, file))
+                delta.addRows(data_file(table, file))
             else:
-                delta.addDeletes(_equality_deletes(table, file, change.key))
+                delta.addDeletes(equality_deletes(table, file, change.key))
         if not change.truncate:
             if change.since is not None:
                 delta.validateFromSnapshot(change.since)
@@ -50,30 +49,3 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         delta.commit()
         transaction.updateProperties().set(LEDGER_PROPERTY, ledger).commit()
         transaction.commitTransaction()
-
-
-def _data_file(table: IcebergTable, file: WrittenFile) -> Any:
-    builder = table.jvm.org.apache.iceberg.DataFiles.builder(table.java.spec())
-    return _described(builder, table, file).build()
-
-
-def _equality_deletes(table: IcebergTable, file: WrittenFile, key: tuple[str, ...]) -> Any:
-    schema = table.java.schema()
-    fields = [schema.findField(name).fieldId() for name in key]
-    ids = java_array(table.gateway, table.jvm.int, fields)
-    # Under the unpartitioned spec a delete holds in every partition.
-    builder = table.jvm.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.java.specs().get(0))
-    return _described(builder.ofEqualityDeletes(ids), table, file).build()
-
-
-def _described(builder: Any, table: IcebergTable, file: WrittenFile) -> Any:
-    jvm = table.jvm.org.apache.iceberg
-    metrics = jvm.parquet.ParquetUtil.fileMetrics(
-        table.java.io().newInputFile(file.path), jvm.MetricsConfig.forTable(table.java)
-    )
-    return (
-        builder.withPath(file.path)
-        .withFormat(jvm.FileFormat.PARQUET)
-        .withFileSizeInBytes(file.size)
-        .withMetrics(metrics)
-    )

@@ -1,5 +1,6 @@
 """Bytes from Kafka to Arrow change tables, whole columns at a time."""
 
 from cdc.decode.changes import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode.wire import Wire
 
-__all__ = ["DecodePlan", "DecodedChanges", "decode_changes"]
+__all__ = ["DecodePlan", "DecodedChanges", "Wire", "decode_changes"]

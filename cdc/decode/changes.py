@@ -1,43 +1,33 @@
 """One chunk of a topic partition's records to an Arrow table of changes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.decode.connect_schema import SchemaBlockError, columns_of
-from cdc.decode.json_messages import NO_SCHEMA, MessageError, group_by_schema, read_payloads
+from cdc.decode.envelope import Layout, RawChanges, layout_of, read_changes
+from cdc.decode.fitting import fitted
+from cdc.decode.messages import BadMessage, MessageGroup, Rows
 from cdc.decode.unavailable import unavailable
-from cdc.decode.values import convert, raw_type, readable
+from cdc.decode.wire import NoRegistryError, Wire, split
 from cdc.dialect import Dialect
-from cdc.errors import (
-    AvroTopicError,
-    ManyTablesError,
-    MirrorError,
-    MissingValueError,
-    NotDebeziumError,
-    SchemalessTopicError,
-    UnfitValueError,
-)
+from cdc.errors import AvroTopicError, ManyTablesError, MissingValueError
 from cdc.model import (
-    NO_POSITION,
     OFFSET,
     OP,
     POSITION,
+    BadRecord,
+    Form,
     Op,
     SourceColumn,
     SourceSchema,
     SourceTable,
+    SourceType,
     Truncate,
 )
-
-AVRO_MAGIC = 0
-ENVELOPE_FIELDS = frozenset({"after", "source", "op"})
-Rows = np.ndarray[Any, np.dtype[np.int64]]
-ROW_OPS = pa.array([Op.CREATE, Op.UPDATE, Op.DELETE, Op.READ], pa.string())
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +38,12 @@ class DecodePlan:
     dialect: Dialect
     schema: pa.Schema | None
     known: frozenset[SourceSchema]
+    wire: Wire = field(default_factory=Wire)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the topic holds flat rows, of which a tombstone is the only sign of a delete."""
+        return any(schema.form is Form.FLAT for schema in self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +55,7 @@ class DecodedChanges:
     new_schemas: tuple[SourceSchema, ...] = ()
     truncates: tuple[Truncate, ...] = ()
     tombstones: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    """The records of a chunk that carry a value, one array per part."""
-
-    partition: int
-    offsets: pa.Array
-    keys: pa.Array
-    values: pa.Array
+    bad: tuple[BadRecord, ...] = ()
 
 
 def decode_changes(
@@ -76,215 +63,210 @@ def decode_changes(
 ) -> DecodedChanges:
     """Decode a chunk of one topic partition, in the order of its offsets.
 
+    A record that cannot be read is given with its reason and never spoils its neighbours.
+
     Raises:
-        MirrorError: A record cannot be read; the error names its offset.
+        MirrorError: The topic as a whole cannot be read.
     """
-    tombstones = values.null_count
-    if tombstones:
-        present = values.is_valid()
-        offsets, keys, values = (part.filter(present) for part in (offsets, keys, values))
-    chunk = _Chunk(partition, offsets, keys, values)
-    tables: set[SourceTable] = set()
-    schemas: dict[SourceSchema, None] = {}
-    changes: list[pa.Table] = []
-    truncates: list[Truncate] = []
+    chunk = _Chunk(partition, offsets, keys, values, plan)
     try:
-        for group in group_by_schema(values):
-            rows = pa.array(group.rows)
-            columns = _row_columns(group.schema, int(group.rows[0]))
-            envelope = _read_envelope(group.payloads, columns, group.rows, plan.dialect)
-            tables |= _source_tables(envelope, plan.dialect, group.rows)
-            op = envelope["op"].chunk(0)
-            position = _positions(envelope, plan.dialect, group.rows)
-            is_truncate = pc.equal(op, Op.TRUNCATE)
-            if pc.any(is_truncate).as_py():
-                truncates += _truncates(chunk, rows, is_truncate, position)
-            for key, members in _by_key_columns(chunk, group.rows, is_truncate):
-                schema = SourceSchema(columns, key)
-                schemas[schema] = None
-                if plan.schema is None or schema not in plan.known:
-                    continue
-                part = pa.array(members)
-                after = envelope["after"].chunk(0).take(part)
-                taken = rows.take(part)
-                changes.append(
-                    _change_table(
-                        chunk, plan, schema, taken, after, op.take(part), position.take(part)
-                    )
-                )
-    except MessageError as error:
-        raise _named(error, chunk, plan.topic) from error
-    if len(tables) > 1:
-        raise ManyTablesError(plan.topic, tuple(sorted(str(table) for table in tables)))
-    new = tuple(schema for schema in schemas if schema not in plan.known)
+        chunk.decode()
+    except NoRegistryError as error:
+        offset = offsets[error.row].as_py()
+        raise AvroTopicError(plan.topic, partition, offset) from error
+    if len(chunk.tables) > 1:
+        raise ManyTablesError(plan.topic, tuple(sorted(str(table) for table in chunk.tables)))
+    new = tuple(schema for schema in chunk.schemas if schema not in plan.known)
     return DecodedChanges(
-        table=next(iter(tables), None),
-        changes=() if new or plan.schema is None else tuple(changes),
+        table=next(iter(chunk.tables), None),
+        changes=() if new or plan.schema is None else tuple(chunk.changes),
         new_schemas=new,
-        truncates=tuple(truncates),
-        tombstones=tombstones,
+        truncates=tuple(chunk.truncates),
+        tombstones=chunk.tombstones,
+        bad=chunk.bad,
     )
 
 
-def _named(error: MessageError, chunk: _Chunk, topic: str) -> MirrorError:
-    offset = chunk.offsets[error.row].as_py()
-    if (chunk.values[error.row].as_py() or b"x")[0] == AVRO_MAGIC:
-        return AvroTopicError(topic, chunk.partition, offset)
-    if error.reason == NO_SCHEMA:
-        return SchemalessTopicError(topic, chunk.partition, offset)
-    return NotDebeziumError(topic, chunk.partition, offset, error.reason)
+class _Chunk:
+    """The records of a chunk, and what has been made of them."""
 
+    def __init__(
+        self, partition: int, offsets: pa.Array, keys: pa.Array, values: pa.Array, plan: DecodePlan
+    ) -> None:
+        self.partition, self.offsets, self.keys, self.values = partition, offsets, keys, values
+        self.plan = plan
+        self.tables: set[SourceTable] = set()
+        self.schemas: dict[SourceSchema, None] = {}
+        self.changes: list[pa.Table] = []
+        self.truncates: list[Truncate] = []
+        self.tombstones = 0
+        self._bad: dict[int, str] = {}  # by row; the first reason is the one that counts
 
-def _row_columns(schema: Any, row: int) -> tuple[SourceColumn, ...]:
-    """Find the table's columns in the envelope's schema block."""
-    try:
-        parts = {part["field"]: part for part in schema["fields"]}
-        if not parts.keys() >= ENVELOPE_FIELDS:
-            raise MessageError(row, "it is not a Debezium change")
-        return columns_of(parts["after"])
-    except (SchemaBlockError, KeyError, TypeError) as error:
-        raise MessageError(row, f"its schema cannot be read: {error}") from error
+    @property
+    def bad(self) -> tuple[BadRecord, ...]:
+        """The records that cannot be read, in their order."""
+        return tuple(
+            BadRecord(self.offsets[row].as_py(), self._bad[row]) for row in sorted(self._bad)
+        )
 
+    def decode(self) -> None:
+        """Go through the messages, one schema at a time."""
+        present = self.values.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(present)
+        for group in self._split(self.values, rows):
+            layout = layout_of(group.type)
+            if isinstance(layout, str):
+                self._reject(BadMessage(row, layout) for row in group.rows.tolist())
+            else:
+                self._take(group, layout)
+        if not present.all():
+            self._take_tombstones(np.flatnonzero(~present))
 
-def _read_envelope(
-    payloads: pa.Array, columns: tuple[SourceColumn, ...], rows: Rows, dialect: Dialect
-) -> pa.Table:
-    names = ("name", "db", "table", dialect.schema_field)
-    source = dict.fromkeys(names, pa.string()) | {
-        name: getattr(pa, kind)() for name, kind in dialect.position_fields.items()
-    }
-    after = pa.struct([(c.name, raw_type(c.type)) for c in columns if readable(c.type)])
-    schema = pa.schema([("op", pa.string()), ("source", pa.struct(source)), ("after", after)])
-    try:
-        envelope = read_payloads(payloads, schema)
-    except MessageError as error:
-        raise MessageError(int(rows[error.row]), error.reason) from error
-    op = envelope["op"].chunk(0)
-    is_row = pc.is_in(op, ROW_OPS)
-    known = pc.or_(is_row, pc.fill_null(pc.equal(op, Op.TRUNCATE), False))
-    if not pc.all(known).as_py():
-        place = pc.index(known, False).as_py()
-        reason = f"its op is {op[place].as_py()!r}, which is no change of a row"
-        raise MessageError(int(rows[place]), reason)
-    has_row = pc.or_(pc.is_valid(envelope["after"].chunk(0)), pc.invert(is_row))
-    complete = pc.or_(has_row, pc.equal(op, Op.DELETE))
-    if not pc.all(complete).as_py():
-        place = pc.index(complete, False).as_py()
-        raise MessageError(int(rows[place]), f"its op is {op[place].as_py()!r} but it has no row")
-    return envelope
+    def _split(self, messages: pa.Array, rows: Rows, part: str = "") -> Iterator[MessageGroup]:
+        """Split the messages of some rows by schema."""
+        if len(rows) != len(messages):
+            messages = messages.take(pa.array(rows))
+        for item in split(messages, rows, self.plan.wire):
+            if isinstance(item, BadMessage):
+                self._reject([BadMessage(item.row, part + item.reason)])
+            else:
+                yield item
 
+    def _split_keys(self, rows: Rows) -> Iterator[MessageGroup]:
+        return self._split(self.keys, rows, "of its key: ")
 
-def _source_tables(envelope: pa.Table, dialect: Dialect, rows: Rows) -> set[SourceTable]:
-    source = envelope["source"].chunk(0)
-    named = pc.is_valid(pc.struct_field(source, "table"))
-    if not pc.all(named).as_py():
-        place = pc.index(named, False).as_py()
-        raise MessageError(int(rows[place]), "its source block names no table")
-    parts = [
-        pc.fill_null(pc.struct_field(source, name), "")
-        for name in ("name", "db", dialect.schema_field, "table")
-    ]
-    names = ["server", "database", "schema", "table"]
-    unique = pa.Table.from_arrays(parts, names).group_by(names, use_threads=False).aggregate([])
-    return {SourceTable(**row) for row in unique.to_pylist()}
+    def _reject(self, messages: Iterable[BadMessage]) -> None:
+        for message in messages:
+            self._bad.setdefault(message.row, message.reason)
 
+    def _take(self, group: MessageGroup, layout: Layout) -> None:
+        plan = self.plan
+        wanted = plan.schema.names if plan.schema is not None else []
+        raw, bad = read_changes(group, layout, wanted, plan.dialect, plan.topic)
+        self._reject(bad)
+        self.tables |= raw.tables
+        is_truncate = pc.equal(raw.op, Op.TRUNCATE).to_numpy(zero_copy_only=False)
+        for place in np.flatnonzero(is_truncate).tolist():
+            offset = self.offsets[int(raw.rows[place])].as_py()
+            self.truncates.append(Truncate(self.partition, offset, raw.position[place].as_py()))
+        for key, changes in self._by_key(raw.take(np.flatnonzero(~is_truncate))):
+            # A document says nothing of its key: the row is made of both.
+            row = (*key, *layout.columns) if layout.form is Form.DOCUMENT else layout.columns
+            schema = SourceSchema(row, tuple(column.name for column in key), layout.form)
+            self.schemas[schema] = None
+            if plan.schema is not None and schema in plan.known:
+                self._convert(changes, schema)
 
-def _positions(envelope: pa.Table, dialect: Dialect, rows: Rows) -> pa.Array:
-    source = envelope["source"].chunk(0)
-    fields = {name: pc.struct_field(source, name) for name in dialect.position_fields}
-    try:
-        return pc.fill_null(dialect.position(fields), NO_POSITION)
-    except pa.ArrowException as error:
-        raise MessageError(int(rows[0]), f"its source position is none: {error}") from error
+    def _by_key(self, raw: RawChanges) -> Iterator[tuple[tuple[SourceColumn, ...], RawChanges]]:
+        """Part changes by the columns of their keys."""
+        keyed = self.keys.take(pa.array(raw.rows)).is_valid().to_numpy(zero_copy_only=False)
+        if not keyed.all():
+            yield (), raw.take(np.flatnonzero(~keyed))
+        places = np.flatnonzero(keyed)
+        for group in self._split_keys(raw.rows[places]):
+            members = places[np.searchsorted(raw.rows[places], group.rows)]
+            yield group.type.fields, raw.take(members)
 
+    def _take_tombstones(self, rows: Rows) -> None:
+        """Count the records that follow a delete; of flat rows they are the deletes themselves."""
+        keyed = self.keys.take(pa.array(rows)).is_valid().to_numpy(zero_copy_only=False)
+        if not self.plan.flat or self.plan.schema is None:
+            self.tombstones += len(rows)
+            return
+        self.tombstones += int((~keyed).sum())
+        for group in self._split_keys(rows[keyed]):
+            names = tuple(column.name for column in group.type.fields)
+            self._convert(RawChanges.deletes(group.rows), SourceSchema((), names, Form.FLAT))
 
-def _truncates(
-    chunk: _Chunk, rows: pa.Array, is_truncate: pa.Array, position: pa.Array
-) -> Iterator[Truncate]:
-    offsets = chunk.offsets.take(rows.filter(is_truncate)).to_pylist()
-    for offset, place in zip(offsets, position.filter(is_truncate).to_pylist(), strict=True):
-        yield Truncate(chunk.partition, offset, place)
+    def _convert(self, raw: RawChanges, schema: SourceSchema) -> None:
+        """Put changes into the table's columns; a delete has its key alone."""
+        target = self.plan.schema
+        assert target is not None
+        deleted = pc.equal(raw.op, Op.DELETE).to_numpy(zero_copy_only=False)
+        by_key = np.ones(len(deleted), bool) if schema.form is Form.DOCUMENT else deleted
+        keys = self._key_values(raw.rows[by_key]) if schema.key and by_key.any() else {}
+        row = raw.row
+        if keys and schema.form is Form.FLAT:
+            # A rewritten delete repeats the row as it was; only its key counts.
+            row = _without(row, deleted)
+        types = {column.name: column.type for column in schema.columns}
+        arrays = []
+        for column in target:
+            array = pa.nulls(len(raw.rows), column.type)
+            if column.name in types and row.type.get_field_index(column.name) >= 0:
+                values = pc.struct_field(row, column.name)
+                array = self._fitted(values, raw.rows, types[column.name], column)
+            if column.name in keys:
+                array = pc.replace_with_mask(array, pa.array(by_key), self._key(keys, column))
+            if not column.nullable and array.null_count:
+                missing = raw.rows[array.is_null().to_numpy(zero_copy_only=False)]
+                reason = f"its key column {column.name} has no value"
+                self._reject(BadMessage(row, reason) for row in missing.tolist())
+            arrays.append(array)
+        offsets = self.offsets.take(pa.array(raw.rows))
+        names = [*target.names, OFFSET, OP, POSITION]
+        table = pa.Table.from_arrays([*arrays, offsets, raw.op, raw.position], names)
+        if self._bad:
+            table = table.filter(pa.array(~np.isin(raw.rows, list(self._bad))))
+        self.changes.append(table)
 
-
-def _by_key_columns(
-    chunk: _Chunk, rows: Rows, is_truncate: pa.Array
-) -> Iterator[tuple[tuple[str, ...], Rows]]:
-    """Split a group's changes by the columns of their keys; a truncate has none and is left out."""
-    members = np.flatnonzero(~is_truncate.to_numpy(zero_copy_only=False))
-    keys = chunk.keys.take(pa.array(rows[members]))
-    keyed = keys.is_valid().to_numpy(zero_copy_only=False)
-    if not keyed.all():
-        yield (), members[~keyed]
-    inside = members[keyed]
-    try:
-        for group in group_by_schema(keys.filter(pa.array(keyed))):
-            try:
-                names = tuple(column.name for column in columns_of(group.schema))
-            except SchemaBlockError as error:
-                reason = f"its schema cannot be read: {error}"
-                raise MessageError(int(group.rows[0]), reason) from error
-            yield names, inside[group.rows]
-    except MessageError as error:
-        raise MessageError(int(rows[inside[error.row]]), _of_key(error)) from error
-
-
-def _of_key(error: MessageError) -> str:
-    return error.reason if error.reason == NO_SCHEMA else f"of its key: {error.reason}"
-
-
-def _change_table(
-    chunk: _Chunk,
-    plan: DecodePlan,
-    schema: SourceSchema,
-    rows: pa.Array,
-    after: pa.Array,
-    op: pa.Array,
-    position: pa.Array,
-) -> pa.Table:
-    """Put the changes of one schema into the table's columns; a delete has its key alone."""
-    assert plan.schema is not None
-    deleted = pc.equal(op, Op.DELETE)
-    old_keys = _deleted_keys(chunk, schema, rows.filter(deleted))
-    sources = {column.name: column.type for column in schema.columns}
-    arrays = []
-    for field in plan.schema:
-        if field.name not in sources:
-            arrays.append(pa.nulls(len(rows), field.type))
-            continue
-        raw, source = pc.struct_field(after, field.name), sources[field.name]
+    def _fitted(self, raw: pa.Array, rows: Rows, source: SourceType, column: pa.Field) -> pa.Array:
         if unavailable(raw):
-            raise MissingValueError(plan.topic, field.name)
-        try:
-            values = convert(raw, source, field.type)
-            if field.name in old_keys:
-                keys = convert(old_keys[field.name], source, field.type)
-                values = pc.replace_with_mask(values, deleted, keys)
-            arrays.append(values)
-        except pa.ArrowException as error:
-            first, last = chunk.offsets[0].as_py(), chunk.offsets[-1].as_py()
-            raise UnfitValueError(
-                plan.topic, chunk.partition, first, last, field.name, str(field.type), str(error)
-            ) from error
-        if not field.nullable and values.null_count:
-            row = rows[pc.index(values.is_valid(), False).as_py()].as_py()
-            raise MessageError(row, f"its key column {field.name} has no value")
-    names = [*plan.schema.names, OFFSET, OP, POSITION]
-    return pa.Table.from_arrays([*arrays, chunk.offsets.take(rows), op, position], names)
+            raise MissingValueError(self.plan.topic, column.name)
+        array, bad = fitted(raw, source, column.type, column.name)
+        self._reject(BadMessage(int(rows[message.row]), message.reason) for message in bad)
+        return array
+
+    def _key_values(self, rows: Rows) -> "dict[str, _KeyColumn]":
+        """Read the keys of some records from the messages' keys, where they are always whole."""
+        assert self.plan.schema is not None
+        columns: dict[str, _KeyColumn] = {}
+        keyed = self.keys.take(pa.array(rows)).is_valid().to_numpy(zero_copy_only=False)
+        for group in self._split_keys(rows[keyed]):
+            known = [c for c in group.type.fields if c.name in self.plan.schema.names]
+            raw = group.read(known)
+            found = group.rows[raw.places]
+            self._reject(
+                BadMessage(int(group.rows[b.row]), f"of its key: {b.reason}") for b in raw.bad
+            )
+            for column in known:
+                part = columns.setdefault(column.name, _KeyColumn(rows))
+                part.pieces.append((found, column.type, raw.table[column.name].combine_chunks()))
+        return columns
+
+    def _key(self, keys: "dict[str, _KeyColumn]", column: pa.Field) -> pa.Array:
+        """Convert the values of one key column, in the order of the rows they were asked for."""
+        part = keys[column.name]
+        order, arrays = [], []
+        for rows, source, raw in part.pieces:
+            array, bad = fitted(raw, source, column.type, column.name)
+            self._reject(BadMessage(int(rows[b.row]), f"of its key: {b.reason}") for b in bad)
+            order.append(rows)
+            arrays.append(array)
+        found = np.concatenate(order)
+        by_row = np.argsort(found)
+        places = np.searchsorted(found[by_row], part.rows)
+        inside = np.minimum(places, len(found) - 1)
+        there = found[by_row][inside] == part.rows
+        index = pa.array(by_row[inside], mask=~there)
+        return pa.concat_arrays(arrays).take(index)
 
 
-def _deleted_keys(chunk: _Chunk, schema: SourceSchema, rows: pa.Array) -> dict[str, pa.Array]:
-    """Read the keys of deleted rows from the messages' keys, where they are always whole."""
-    if not schema.key or not len(rows):
-        return {}
-    types = {column.name: column.type for column in schema.columns}
-    raw = pa.schema([(name, raw_type(types[name])) for name in schema.key if name in types])
-    order, tables = [], []
-    for group in group_by_schema(chunk.keys.take(rows)):
-        try:
-            tables.append(read_payloads(group.payloads, raw))
-        except MessageError as error:
-            row = rows[int(group.rows[error.row])].as_py()
-            raise MessageError(row, _of_key(error)) from error
-        order.append(group.rows)
-    keys = pa.concat_tables(tables).take(pa.array(np.argsort(np.concatenate(order))))
-    return {name: keys[name].combine_chunks() for name in raw.names}
+@dataclass(slots=True)
+class _KeyColumn:
+    """A key column as the messages' keys hold it: the rows asked for, and what was found."""
+
+    rows: Rows
+    pieces: list[tuple[Rows, SourceType, pa.Array]] = field(default_factory=list)
+
+
+def _without(row: pa.StructArray, mask: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.StructArray:
+    """Take away some rows' values."""
+    if not row.type.num_fields:
+        return row
+    gone = pa.array(mask | row.is_null().to_numpy(zero_copy_only=False))
+    return pa.StructArray.from_arrays(
+        [pc.struct_field(row, place) for place in range(row.type.num_fields)],
+        fields=list(row.type),
+        mask=gone,
+    )

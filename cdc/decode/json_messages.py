@@ -1,4 +1,4 @@
-"""JSON messages with a schema block: told apart by schema, their payloads read as whole columns.
+"""JSON messages told apart by schema, without parsing them all.
 
 Kafka Connect's converter writes `{"schema":…,"payload":…}` with the same bytes before the payload
 for every message of one schema. So the schema is parsed once, the others are recognised by that
@@ -6,107 +6,117 @@ prefix, and only payloads reach the JSON reader.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json as pj
+
+from cdc.decode.connect_schema import SchemaBlockError, source_type
+from cdc.decode.json_payloads import json_schema, read_payloads
+from cdc.decode.messages import BadMessage, RawColumns, Rows
+from cdc.decode.parts import in_parts
+from cdc.model import SourceColumn, SourceType
 
 SCHEMA_START = b'{"schema":'
 PAYLOAD_START = b',"payload":'
 # A batch with more schemas than this in one partition is odd: read its messages one by one.
 MOST_PREFIXES = 64
-NO_SCHEMA = "it has no schema"
+WRAPPING = frozenset({"schema", "payload"})
 
-Rows = np.ndarray[Any, np.dtype[np.int64]]
-
-
-class MessageError(ValueError):
-    """A message that cannot be read; `row` counts from the start of the array it came in."""
-
-    def __init__(self, row: int, reason: str) -> None:
-        super().__init__(row, reason)
-        self.row, self.reason = row, reason
+_BEGIN = re.compile(r"\{[ \t\r\n]*(\})?")
+_COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
+_NEXT = re.compile(r"[ \t\r\n]*([,}])[ \t\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
-class MessageGroup:
-    """Messages of one schema: their rows in the original array and their payloads' bytes."""
+class JsonGroup:
+    """Messages with the same schema block: their rows, and their payloads' bytes."""
 
-    schema: Any
+    type: SourceType
+    rows: Rows
+    payloads: pa.Array
+
+    def read(self, fields: Sequence[SourceColumn]) -> RawColumns:
+        """Read some fields of every payload; one that is absent is null."""
+        return read_payloads(self.payloads, json_schema(fields))
+
+
+@dataclass(frozen=True, slots=True)
+class Schemaless:
+    """Messages without a schema: their rows, and the JSON that stands for the payload."""
+
     rows: Rows
     payloads: pa.Array
 
 
-def group_by_schema(messages: pa.Array) -> Iterator[MessageGroup]:
-    """Split messages into groups of one schema each; the array holds no null.
-
-    Raises:
-        MessageError: A message is no JSON object with a schema block and a payload.
-    """
-    rows = np.arange(len(messages))
-    closed = pc.ends_with(messages, pattern=b"}")
-    try:
-        texts = messages.cast(pa.string())  # which fails on bytes that are no UTF-8
-    except pa.ArrowInvalid:
-        yield from _one_by_one(messages, rows)
-        return
-    if not pc.all(closed).as_py():
-        messages = pc.ascii_rtrim_whitespace(texts).cast(pa.binary())
+def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemaless | BadMessage]:
+    """Split messages, none of them null, by their schema."""
+    texts, rows, bad = _utf8(messages, rows)
+    yield from bad
+    messages = pc.ascii_trim_whitespace(texts).cast(pa.binary())
+    laid_out = pc.starts_with(messages, pattern=SCHEMA_START).to_numpy(zero_copy_only=False)
+    odd = [*_bare(messages, rows, ~laid_out)]
+    yield from (item for item in odd if isinstance(item, Schemaless))
+    left = [item for item in odd if not isinstance(item, Schemaless)]
+    messages, rows = messages.filter(pa.array(laid_out)), rows[laid_out]
     for _ in range(MOST_PREFIXES):
         if not len(messages):
-            return
+            break
         found = _schema_and_prefix(messages[0].as_py())
         if found is None:
-            break
+            left.append((rows[:1], messages.slice(0, 1)))
+            messages, rows = messages.slice(1), rows[1:]
+            continue
         schema, prefix = found
-        if schema is None:
-            raise MessageError(int(rows[0]), NO_SCHEMA)
         alike = pc.and_(
             pc.starts_with(messages, pattern=prefix), pc.ends_with(messages, pattern=b"}")
         ).to_numpy(zero_copy_only=False)
         members = messages if alike.all() else messages.filter(pa.array(alike))
-        payloads = pc.binary_slice(members, len(prefix), -1)
-        yield MessageGroup(schema, rows[alike], payloads)
-        messages = messages.filter(pa.array(~alike))
-        rows = rows[~alike]
-    yield from _one_by_one(messages, rows)
+        yield from _group(schema, rows[alike], pc.binary_slice(members, len(prefix), -1))
+        messages, rows = messages.filter(pa.array(~alike)), rows[~alike]
+    for some_rows, some in (*left, (rows, messages)):
+        yield from _one_by_one(some, some_rows)
 
 
-def read_payloads(payloads: pa.Array, schema: pa.Schema) -> pa.Table:
-    """Read payloads into columns of the given raw types; a field that is absent is null.
+def _utf8(messages: pa.Array, rows: Rows) -> tuple[pa.Array, Rows, list[BadMessage]]:
+    def attempt(start: int, count: int) -> pa.Array | None:
+        try:
+            return messages.slice(start, count).cast(pa.string())
+        except pa.ArrowInvalid:
+            return None
 
-    Raises:
-        MessageError: A payload does not fit the schema; `row` counts within `payloads`.
-    """
-    # The reader takes one object per line: anything else would shift the rows, or crash it.
-    objects = pc.and_(pc.starts_with(payloads, pattern=b"{"), pc.ends_with(payloads, pattern=b"}"))
-    if not pc.all(objects).as_py():
-        return _read_exactly(payloads, schema)
-    whole = pa.ListArray.from_arrays(pa.array([0, len(payloads)], pa.int32()), payloads)
-    data = pc.binary_join(whole, b"\n")[0].as_buffer()
-    try:
-        table = pj.read_json(
-            pa.BufferReader(data),
-            parse_options=pj.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="ignore"
-            ),
-            read_options=pj.ReadOptions(use_threads=False, block_size=data.size + 1),
-        )
-    except pa.ArrowInvalid:
-        # NaN and Infinity come as text in number columns, which fails the whole block.
-        return _read_exactly(payloads, schema)
-    if table.num_rows != len(payloads):
-        return _read_exactly(payloads, schema)
-    return table.combine_chunks()
+    texts: list[pa.Array] = [pa.array([], pa.string())]
+    good = np.ones(len(messages), bool)
+    for start, count, part in in_parts(len(messages), attempt):
+        if part is None:
+            good[start : start + count] = False
+        else:
+            texts.append(part)
+    bad = [BadMessage(row, "it is not UTF-8 text") for row in rows[~good].tolist()]
+    return pa.concat_arrays(texts), rows[good], bad
+
+
+def _bare(
+    messages: pa.Array, rows: Rows, bare: np.ndarray[Any, np.dtype[np.bool_]]
+) -> Iterator[Schemaless | tuple[Rows, pa.Array]]:
+    """Tell objects that surely have no schema block from what must be looked at one by one."""
+    messages, rows = messages.filter(pa.array(bare)), rows[bare]
+    braces = pc.and_(pc.starts_with(messages, pattern=b"{"), pc.ends_with(messages, pattern=b"}"))
+    plain = pc.and_not(braces, pc.match_substring(messages, pattern=b'"payload"'))
+    chosen = plain.to_numpy(zero_copy_only=False)
+    if chosen.any():
+        yield Schemaless(rows[chosen], messages.filter(plain))
+    if not chosen.all():
+        yield rows[~chosen], messages.filter(pc.invert(plain))
 
 
 def _schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
     """Give the schema of a message in the converter's layout, and the bytes before its payload."""
-    if not message.startswith(SCHEMA_START) or not message.endswith(b"}"):
+    if not message.endswith(b"}"):
         return None
     try:
         text = message.decode()
@@ -119,72 +129,64 @@ def _schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
     return schema, prefix + PAYLOAD_START
 
 
-def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[MessageGroup]:
+def _group(
+    schema: Any, rows: Rows, payloads: pa.Array
+) -> Iterator[JsonGroup | Schemaless | BadMessage]:
+    if schema is None:
+        yield Schemaless(rows, payloads)
+        return
+    try:
+        kind = source_type(schema)
+    except (SchemaBlockError, RecursionError) as error:
+        reason = f"its schema cannot be read: {error}"
+        yield from (BadMessage(row, reason) for row in rows.tolist())
+        return
+    if kind.kind != "struct":
+        reason = f"its schema is that of a {kind.kind}, not of an object"
+        yield from (BadMessage(row, reason) for row in rows.tolist())
+        return
+    yield JsonGroup(kind, rows, payloads)
+
+
+def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemaless | BadMessage]:
     """Group messages of any layout by their schema's text."""
     groups: dict[str, tuple[Any, list[int], list[bytes]]] = {}
     for row, message in zip(rows.tolist(), messages.to_pylist(), strict=True):
         try:
-            parsed = json.loads(message)
+            members = _members(message.decode())
         except (ValueError, RecursionError) as error:
-            raise MessageError(row, f"it is not JSON: {error}") from error
-        if not isinstance(parsed, dict) or "payload" not in parsed:
-            raise MessageError(row, _what_is_missing(parsed))
-        if parsed.get("schema") is None:
-            raise MessageError(row, NO_SCHEMA)
-        identity = json.dumps(parsed["schema"], sort_keys=True)
-        _, members, payloads = groups.setdefault(identity, (parsed["schema"], [], []))
-        members.append(row)
-        payloads.append(json.dumps(parsed["payload"]).encode())
-    for schema, members, payloads in groups.values():
-        yield MessageGroup(schema, np.array(members, dtype=np.int64), pa.array(payloads))
+            yield BadMessage(row, f"it is not a JSON object: {error}")
+            continue
+        schema, payload = None, message
+        if members.keys() <= WRAPPING and "payload" in members:
+            schema = json.loads(members.get("schema", "null"))
+            payload = members["payload"].encode()
+        identity = json.dumps(schema, sort_keys=True)
+        _, found, payloads = groups.setdefault(identity, (schema, [], []))
+        found.append(row)
+        payloads.append(payload)
+    for schema, found, payloads in groups.values():
+        yield from _group(schema, np.array(found, np.int64), pa.array(payloads, pa.binary()))
 
 
-def _what_is_missing(parsed: Any) -> str:
-    if isinstance(parsed, dict) and "op" in parsed and "source" in parsed:
-        return NO_SCHEMA
-    return "it is not a Debezium change"
-
-
-def _read_exactly(payloads: pa.Array, schema: pa.Schema) -> pa.Table:
-    columns: dict[str, list[Any]] = {name: [] for name in schema.names}
-    for row, payload in enumerate(payloads.to_pylist()):
-        try:
-            parsed = json.loads(payload)
-        except (ValueError, RecursionError) as error:
-            raise MessageError(row, f"its payload is not JSON: {error}") from error
-        if not isinstance(parsed, dict):
-            raise MessageError(row, "its payload is not a JSON object")
-        for column in schema:
-            try:
-                value = _exact(parsed.get(column.name), column.type)
-                pa.scalar(value, column.type)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-                reason = f"its field {column.name} is not of the type its schema names: {error}"
-                raise MessageError(row, reason) from error
-            columns[column.name].append(value)
-    arrays = [pa.array(columns[column.name], column.type) for column in schema]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _exact(value: Any, kind: pa.DataType) -> Any:
-    """Keep a parsed value as it is, but for the texts that stand for numbers JSON cannot write."""
-    if value is None:
-        return None
-    if pa.types.is_struct(kind):
-        if not isinstance(value, dict):
-            raise TypeError(f"{type(value).__name__} instead of an object")
-        return {member.name: _exact(value.get(member.name), member.type) for member in kind}
-    if pa.types.is_list(kind):
-        if not isinstance(value, list):
-            raise TypeError(f"{type(value).__name__} instead of an array")
-        return [_exact(item, kind.value_type) for item in value]
-    if pa.types.is_floating(kind):
-        if isinstance(value, bool) or (
-            isinstance(value, str) and value not in ("NaN", "Infinity", "-Infinity")
-        ):
-            raise TypeError(f"{value!r} instead of a number")
-        return float(value)
-    expected = bool if pa.types.is_boolean(kind) else int if pa.types.is_integer(kind) else str
-    if type(value) is not expected:
-        raise TypeError(f"{type(value).__name__} instead of {expected.__name__}")
-    return value
+def _members(text: str) -> dict[str, str]:
+    """Cut a JSON object into its members, each value's text as it is written."""
+    decoder, members = json.JSONDecoder(), {}
+    begin = _BEGIN.match(text)
+    if begin is None:
+        raise ValueError(f"it begins with {text[:20]!r}")
+    place, more = begin.end(), begin[1] is None
+    while more:
+        name, place = decoder.raw_decode(text, place)
+        colon = _COLON.match(text, place)
+        if not isinstance(name, str) or colon is None:
+            raise ValueError(f"no name at character {place}")
+        _, end = decoder.raw_decode(text, colon.end())
+        members[name] = text[colon.end() : end]
+        next_ = _NEXT.match(text, end)
+        if next_ is None:
+            raise ValueError(f"neither a comma nor its end at character {end}")
+        place, more = next_.end(), next_[1] == ","
+    if place != len(text):
+        raise ValueError(f"more text behind its end at character {place}")
+    return members

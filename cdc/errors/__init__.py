@@ -10,8 +10,6 @@ from cdc.errors.records import (
     NotDebeziumError,
     RecordError,
     RestlessTopicError,
-    SchemalessTopicError,
-    UnfitValueError,
     UnwritableError,
 )
 from cdc.errors.servers import (
@@ -70,12 +68,10 @@ __all__ = [
     "SandboxClosedError",
     "SandboxPartMissingError",
     "SchemaChangeError",
-    "SchemalessTopicError",
     "SecretError",
     "ServerStartError",
     "SourceUnreachableError",
     "StreamFailedError",
-    "UnfitValueError",
     "UnmappableTypeError",
     "UnmirrorableColumnError",
     "UnmirrorableValueError",

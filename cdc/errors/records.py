@@ -30,23 +30,13 @@ class NotDebeziumError(RecordError):
         )
 
 
-class SchemalessTopicError(RecordError):
-    """A record carries no schema, so its column types are unknown."""
-
-    def __str__(self) -> str:
-        return (
-            f"The record at {self.place} has no schema. Set key.converter.schemas.enable and "
-            "value.converter.schemas.enable to true in the Debezium connector's settings."
-        )
-
-
 class AvroTopicError(RecordError):
-    """A record is Avro, which this version does not read."""
+    """A record is Avro, and nothing says where its schema is."""
 
     def __str__(self) -> str:
         return (
-            f"The record at {self.place} is Avro, which this version does not read yet. "
-            "Use JSON with schemas: org.apache.kafka.connect.json.JsonConverter."
+            f"The record at {self.place} is Avro, whose schema only a registry knows. "
+            "Set url under [registry] in the config."
         )
 
 
@@ -75,24 +65,6 @@ class MissingValueError(MirrorError):
         return (
             f"A change in {self.topic} leaves out the unchanged value of {self.column}, which this "
             "version cannot fill yet. Run ALTER TABLE … REPLICA IDENTITY FULL on the source table."
-        )
-
-
-class UnfitValueError(MirrorError):
-    """A value does not fit the type of its column in the mirror."""
-
-    def __init__(
-        self, topic: str, partition: int, first: int, last: int, column: str, kind: str, reason: str
-    ) -> None:
-        super().__init__(topic, partition, first, last, column, kind, reason)
-        self.topic, self.partition, self.first, self.last = topic, partition, first, last
-        self.column, self.kind, self.reason = column, kind, reason
-
-    def __str__(self) -> str:
-        return (
-            f"A value of {self.column} in {self.topic}, partition {self.partition}, offsets "
-            f"{self.first} to {self.last}, does not fit {self.kind}: {self.reason}. "
-            "Leave the column out of the connector, or change the value at the source."
         )
 
 

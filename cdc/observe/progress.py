@@ -19,7 +19,7 @@ class BatchProgress:
         a = self.account
         return (
             f"batch={self.batch} tables={self.tables} read={a.read} applied={a.applied} "
-            f"superseded={a.superseded} duplicates={a.duplicates} "
+            f"superseded={a.superseded} duplicates={a.duplicates} quarantined={a.quarantined} "
             f"write_s={self.write_seconds:.2f} commit_s={self.commit_seconds:.2f}"
         )
 
@@ -50,5 +50,7 @@ class RunSummary:
             f"applied {a.applied} changes to {len(self.tables)} tables in {self.batches} batches "
             f"({a.read} records read, {a.superseded} superseded, {a.duplicates} duplicates)"
         ]
+        if a.quarantined:
+            lines.append(f"quarantined {a.quarantined} records")
         lines += [f"parked {topic}: {reason}" for topic, reason in sorted(self.parked.items())]
         return "\n".join(lines)

@@ -23,7 +23,13 @@ from pyspark.sql import DataFrame, SparkSession
 from cdc.apply import merge_changes
 from cdc.commit import RowChange, commit_rows, read_ledger, translated
 from cdc.dialect import Dialect
-from cdc.errors import AccountError, CommitConflictError, MirrorError, RestlessTopicError
+from cdc.errors import (
+    AccountError,
+    CommitConflictError,
+    MirrorError,
+    NotDebeziumError,
+    RestlessTopicError,
+)
 from cdc.model import (
     Account,
     FileKind,
@@ -68,6 +74,15 @@ class TopicReports:
         return any(p.news is not None for p in self.partitions)
 
     @property
+    def unreadable(self) -> MirrorError | None:
+        """The first record that cannot be read, if there is one."""
+        for part in self.partitions:
+            if part.bad is not None:
+                bad = part.bad
+                return NotDebeziumError(self.topic, part.partition, bad.offset, bad.reason)
+        return None
+
+    @property
     def truncate(self) -> Truncate | None:
         """The last truncate of the batch."""
         found = [p.news.truncate for p in self.partitions if p.news and p.news.truncate]
@@ -110,7 +125,7 @@ class BatchRunner:
         reports = self._write(records, truncates)
         # 3. evolve
         for _ in range(MOST_PASSES):
-            restless = [r for r in reports.values() if r.failure is not None or r.has_news]
+            restless = [r for r in reports.values() if self._is_restless(r)]
             if not restless:
                 break
             again = self._evolve(restless, truncates)
@@ -119,7 +134,7 @@ class BatchRunner:
             if again:
                 reports |= self._write(self._records_of(again), truncates)
         for report in list(reports.values()):
-            if report.failure is not None or report.has_news:
+            if self._is_restless(report):
                 self._park(report, report.failure or RestlessTopicError(report.topic))
                 del reports[report.topic]
         written = time.monotonic()
@@ -137,11 +152,19 @@ class BatchRunner:
         logger.info("%s", progress)
         return progress, {str(self._tables[r.topic].table.name) for r in committed}
 
+    def _is_restless(self, report: TopicReports) -> bool:
+        # Without a table there is no ledger that could pass the records that cannot be read.
+        homeless = report.topic not in self._tables and report.unreadable is not None
+        return report.failure is not None or report.has_news or homeless
+
     def _write(
         self, records: DataFrame, truncates: Mapping[str, Truncate | None]
     ) -> dict[str, TopicReports]:
         task = WriteTask(
-            self._dialect, self._tables.plans(truncates), frozenset(self._tables.parked)
+            self._dialect,
+            self._tables.plans(truncates),
+            frozenset(self._tables.parked),
+            self._tables.wire,
         )
         rows = records.coalesce(self._most_tasks).mapInArrow(task, REPORT_SCHEMA).collect()
         by_topic: dict[str, list[PartitionReport]] = {}
@@ -156,8 +179,13 @@ class BatchRunner:
         """Make the tables fit; give the topics that are to be written again."""
         again = []
         for report in restless:
-            if report.failure is not None:
-                self._park(report, report.failure)
+            failure = report.failure
+            if failure is None and not report.has_news:
+                failure = report.unreadable
+            if failure is not None and failure.retryable:
+                raise failure
+            if failure is not None:
+                self._park(report, failure)
                 continue
             try:
                 for part in report.partitions:
@@ -183,6 +211,8 @@ class BatchRunner:
         self, reports: Iterable[TopicReports], truncates: Mapping[str, Truncate | None]
     ) -> list[TopicReports]:
         pending = [r for r in reports if r.topic in self._tables and self._is_progress(r)]
+        # The ledgers must not pass a bad record before it is safe.
+        self._tables.quarantine.commit(part for report in pending for part in report.partitions)
         retry: MirrorError | None = None
         committed = []
         with ThreadPoolExecutor(COMMIT_THREADS, thread_name_prefix="commit") as threads:
@@ -242,7 +272,7 @@ class BatchRunner:
             raise CommitConflictError(str(mirrored.table.name), "its ledger is another one")
         mirrored.advance(ledger)
         if merged:
-            self._remove(report)  # the MERGE wrote files of its own
+            mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(self, mirrored: MirroredTable, report: TopicReports) -> Ledger:
         old = mirrored.ledger
@@ -260,8 +290,12 @@ class BatchRunner:
         self._tables.park(report.topic, reason)
 
     def _remove(self, report: TopicReports) -> None:
+        """Delete the files of a pass that is done again or given up."""
         if report.files:
             self._tables[report.topic].table.remove(report.files)
+        self._tables.quarantine.remove(
+            part.quarantined for part in report.partitions if part.quarantined is not None
+        )
 
 
 def _joined_bounds(

@@ -2,23 +2,34 @@
 
 import pyarrow as pa
 
-from cdc.decode import DecodePlan, decode_changes
+from cdc.config import MirrorConfig
+from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
+from cdc.errors import NotDebeziumError
 from cdc.model import News
 from cdc.source.topics import Record
 
 
-def describe(record: Record, dialect: Dialect) -> News:
+def wire_of(config: MirrorConfig) -> Wire:
+    """Give what the decoder must know to read the mirror's messages."""
+    registry = config.registry.client_options() if config.registry is not None else {}
+    return Wire(config.source.format, registry)
+
+
+def describe(record: Record, dialect: Dialect, wire: Wire) -> News:
     """Read from one record which table it belongs to and what its columns are.
 
     Raises:
-        MirrorError: The record is not a Debezium change.
+        NotDebeziumError: The record is not a Debezium change.
+        MirrorError: The topic as a whole cannot be read.
     """
     decoded = decode_changes(
         record.partition,
         pa.array([record.offset]),
         pa.array([record.key], pa.binary()),
         pa.array([record.value], pa.binary()),
-        DecodePlan(record.topic, dialect, None, frozenset()),
+        DecodePlan(record.topic, dialect, None, frozenset(), wire),
     )
+    for bad in decoded.bad:
+        raise NotDebeziumError(record.topic, record.partition, bad.offset, bad.reason)
     return News(decoded.table, decoded.new_schemas)

@@ -4,7 +4,7 @@ import logging
 
 from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
-from cdc.errors import LostRecordsError, MirrorError
+from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
 from cdc.runtime.describe import describe
 from cdc.runtime.tables import Tables
 from cdc.source.topics import OffsetRange, Record, open_topics
@@ -27,6 +27,9 @@ def starting_offsets(
     for topic, record in samples.items():
         try:
             open_table(record, dialect, tables)
+        except NotDebeziumError as error:
+            # One bad record is no reason to leave its table: the batch sees what else is there.
+            logger.warning("unreadable topic=%s reason=%s", topic, error)
         except MirrorError as error:
             if error.retryable:
                 raise
@@ -39,7 +42,7 @@ def starting_offsets(
 
 def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:
     """Open the table that a record belongs to, or create it, so that the first batch finds it."""
-    news = describe(record, dialect)
+    news = describe(record, dialect, tables.wire)
     if news.table is None:
         return
     if tables.open(record.topic, news.table) is None:

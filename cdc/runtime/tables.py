@@ -20,6 +20,8 @@ from cdc.model import (
     TableName,
     Truncate,
 )
+from cdc.runtime.describe import wire_of
+from cdc.runtime.quarantine import Quarantine
 from cdc.runtime.topic_plan import TopicPlan
 from cdc.schema import (
     SchemaDifference,
@@ -85,6 +87,8 @@ class Tables:
 
     def __init__(self, config: MirrorConfig, dialect: Dialect, catalog: IcebergCatalog) -> None:
         self.catalog = catalog
+        self.wire = wire_of(config)
+        self.quarantine = Quarantine(config, catalog)
         self.parked: dict[str, Parked] = {}
         self._config = config
         self._dialect = dialect
@@ -118,6 +122,8 @@ class Tables:
         Raises:
             MirrorError: The table cannot follow; it is left as it is.
         """
+        if news.quarantine:
+            self.quarantine.create()
         for schema in news.schemas:
             mirrored = self._tables.get(topic)
             if mirrored is None and news.table is not None:
@@ -144,7 +150,8 @@ class Tables:
         for topic, truncate in topics.items():
             if topic in self._tables:
                 plan = self._plan(self._tables[topic])
-                plans[topic] = plan if truncate is None else replace(plan, truncate=truncate)
+                quarantine = self.quarantine.plan(topic)
+                plans[topic] = replace(plan, truncate=truncate, quarantine=quarantine)
         return plans
 
     @property
@@ -157,7 +164,9 @@ class Tables:
             table = mirrored.table
             schema = arrow_schema(table.schema, str(table.name))
             mirrored.plan = TopicPlan(
-                decode=DecodePlan(mirrored.topic, self._dialect, schema, frozenset(mirrored.known)),
+                decode=DecodePlan(
+                    mirrored.topic, self._dialect, schema, frozenset(mirrored.known), self.wire
+                ),
                 key=mirrored.key,
                 deletes=mirrored.rule.deletes,
                 writer=FileWriter(table.data_location, schema, self._storage),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from cdc.config import DeleteKind
 from cdc.decode import DecodePlan
 from cdc.model import PartitionMark, Truncate
+from cdc.runtime.quarantine import QuarantinePlan
 from cdc.write import FileWriter
 
 
@@ -20,3 +21,4 @@ class TopicPlan:
     marks: Mapping[int, PartitionMark] = field(default_factory=dict)
     empty: bool = False
     truncate: Truncate | None = None
+    quarantine: QuarantinePlan | None = None

@@ -3,6 +3,7 @@
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from typing import Any
 
@@ -11,13 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.config import DeleteKind
-from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import ManyTablesError, MirrorError, UnwritableError
 from cdc.model import (
     NO_POSITION,
     POSITION,
     Account,
+    BadRecord,
     FileKind,
     News,
     PartitionMark,
@@ -42,6 +44,7 @@ class WriteTask:
     dialect: Dialect
     plans: Mapping[str, TopicPlan]
     parked: frozenset[str]
+    wire: Wire = field(default_factory=Wire)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one pickled report for each topic partition of the task."""
@@ -52,7 +55,7 @@ class WriteTask:
                     pass  # the records stay in Kafka until the table is taken up again
                 continue
             plan = self.plans.get(topic) or TopicPlan(
-                DecodePlan(topic, self.dialect, None, frozenset())
+                DecodePlan(topic, self.dialect, None, frozenset(), self.wire)
             )
             report = PartitionWork(topic, partition, plan).run(chunk for _, _, chunk in chunks)
             yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
@@ -74,6 +77,8 @@ class PartitionWork:
     schemas: dict[SourceSchema, None] = field(default_factory=dict)
     truncates: list[Truncate] = field(default_factory=list)
     changes: list[pa.Table] = field(default_factory=list)
+    bad: list[BadRecord] = field(default_factory=list)
+    bad_records: list[pa.RecordBatch] = field(default_factory=list)
 
     def run(self, chunks: Iterable[pa.RecordBatch]) -> PartitionReport:
         """Decode all chunks, then write what they leave of each key."""
@@ -89,7 +94,7 @@ class PartitionWork:
         if self._met_news():
             return self._report(Account(read=self.read), news=self._news())
         try:
-            return self._write()
+            return replace(self._write(), quarantined=self._write_bad())
         except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
             reason = UnwritableError(self.topic, self.partition, str(error))
             return self._report(Account(read=self.read), failure=reason)
@@ -124,6 +129,10 @@ class PartitionWork:
         self.table = decoded.table or self.table
         self.schemas |= dict.fromkeys(decoded.new_schemas)
         self.truncates += decoded.truncates
+        if decoded.bad:
+            self.bad += decoded.bad
+            offsets = pa.array([record.offset for record in decoded.bad])
+            self.bad_records.append(chunk.filter(pc.is_in(chunk.column("offset"), offsets)))
         if self._met_news():
             self.changes.clear()  # this pass writes nothing: the memory is better free
         else:
@@ -133,7 +142,8 @@ class PartitionWork:
         # A table that does not exist has nothing to wipe.
         known = self.plan.decode.schema is not None
         unplanned = [t for t in self.truncates if known and not self._handled(t)]
-        return bool(self.schemas or unplanned)
+        homeless = known and self.bad and self.plan.quarantine is None
+        return bool(self.schemas or unplanned or homeless)
 
     def _handled(self, truncate: Truncate) -> bool:
         barrier = self.plan.truncate
@@ -145,7 +155,8 @@ class PartitionWork:
 
     def _news(self) -> News:
         last = max(self.truncates, key=lambda truncate: truncate.offset, default=None)
-        return News(self.table, tuple(self.schemas), last)
+        homeless = bool(self.bad) and self.plan.quarantine is None
+        return News(self.table, tuple(self.schemas), last, quarantine=homeless)
 
     def _write(self) -> PartitionReport:
         plan = self.plan
@@ -162,6 +173,7 @@ class PartitionWork:
             applied=int(barrier),
             superseded=self.tombstones + wiped + len(self.truncates) - int(barrier),
             duplicates=self.duplicates,
+            quarantined=len(self.bad),
         )
         if changes is None or not len(changes):
             return self._report(account, position=position)
@@ -201,9 +213,34 @@ class PartitionWork:
             next_offset=self.next_offset,
             position=position,
             account=account,
+            bad=self.bad[0] if self.bad else None,
             news=news,
             failure=failure,
         )
+
+    def _write_bad(self) -> WrittenFile | None:
+        """Write the records that go into quarantine and are not there already."""
+        plan = self.plan.quarantine
+        if plan is None or not self.bad:
+            return None
+        records = pa.Table.from_batches(self.bad_records)
+        offsets = records["offset"].combine_chunks()
+        new = pc.greater_equal(offsets, plan.marks.get(self.partition, 0))
+        reasons = {record.offset: record.reason for record in self.bad}
+        now = datetime.now(UTC)
+        rows = pa.table(
+            {
+                "topic": records["topic"],
+                "partition": records["partition"],
+                "offset": offsets,
+                "key": records["key"],
+                "value": records["value"],
+                "reason": pa.array([reasons[offset] for offset in offsets.to_pylist()]),
+                "schema_id": _schema_ids(records["value"].combine_chunks()),
+                "time": pa.array([now] * len(records), pa.timestamp("us", "UTC")),
+            }
+        ).filter(new)
+        return plan.writer.write_rows(rows, FileKind.QUARANTINED) if len(rows) else None
 
 
 def _split_by_partition(
@@ -220,6 +257,13 @@ def _split_by_partition(
         for start, end in pairwise(edges):
             run = batch.slice(start, end - start)
             yield run.column("topic")[0].as_py(), int(partitions[start]), run
+
+
+def _schema_ids(values: pa.Array) -> pa.Array:
+    """Read the schema ids of Avro messages; JSON has none."""
+    heads = (value[1:5] if value and value[0] == 0 else b"" for value in values.to_pylist())
+    ids = [int.from_bytes(head, "big", signed=True) if len(head) == 4 else None for head in heads]
+    return pa.array(ids, pa.int32())
 
 
 def _greatest(changes: pa.Table | None) -> int:

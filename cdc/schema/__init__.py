@@ -3,6 +3,7 @@
 from cdc.schema.arrow_schema import arrow_schema
 from cdc.schema.difference import SchemaDifference, difference
 from cdc.schema.mapping import iceberg_schema, mirror_columns
+from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.target import table_location, target_name
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "difference",
     "iceberg_schema",
     "mirror_columns",
+    "quarantine_schema",
     "table_location",
     "target_name",
 ]

@@ -25,9 +25,9 @@ class FileWriter:
     schema: pa.Schema  # field ids in the metadata
     properties: Mapping[str, str]  # how to reach the storage, as pyiceberg names it
 
-    def write_rows(self, rows: pa.Table) -> WrittenFile:
+    def write_rows(self, rows: pa.Table, kind: FileKind = FileKind.DATA) -> WrittenFile:
         """Write rows of the table."""
-        return self._write(FileKind.DATA, rows, self.schema)
+        return self._write(kind, rows, self.schema)
 
     def write_keys(self, kind: FileKind, keys: pa.Table, names: Sequence[str]) -> WrittenFile:
         """Write key columns alone, as equality deletes or for a MERGE."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from cdc.decode.connect_schema import SchemaBlockError, columns_of, source_type
-from cdc.decode.json_messages import read_payloads
+from cdc.decode.json_payloads import read_payloads
 from cdc.decode.values import convert, raw_type, readable
 from cdc.model import SourceColumn, SourceSchema, SourceType
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
@@ -62,7 +62,7 @@ def converted(block: Block, values: list[Any]) -> list[Any]:
     """Take values the whole way: JSON, raw column, the table's column."""
     source = source_type(block)
     payloads = pa.array([json.dumps({"v": value}).encode() for value in values], pa.binary())
-    raw = read_payloads(payloads, pa.schema([("v", raw_type(source))]))["v"].chunk(0)
+    raw = read_payloads(payloads, pa.schema([("v", raw_type(source))])).table["v"].chunk(0)
     target = table_type(source)
     column = convert(raw, source, target)
     assert column.type == target

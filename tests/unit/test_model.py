@@ -60,7 +60,15 @@ def test_a_ledgers_text_says_each_thing_by_name() -> None:
         "applied": 3,
         "superseded": 2,
         "duplicates": 1,
+        "quarantined": 0,
     }
+
+
+def test_a_ledger_from_before_the_quarantine_is_read() -> None:
+    raw = json.loads(LEDGER.to_json())
+    del raw["quarantined"]
+
+    assert Ledger.from_json(json.dumps(raw)) == LEDGER
 
 
 def test_a_ledgers_text_is_plain_ascii_on_one_line() -> None:
@@ -77,15 +85,17 @@ def test_a_ledger_without_partitions_comes_back() -> None:
 
 
 def test_accounts_add_up_count_by_count() -> None:
-    total = Account(1, 2, 3, 4) + Account(10, 20, 30, 40)
+    total = Account(1, 2, 3, 4, 5) + Account(10, 20, 30, 40, 50)
 
-    assert total == Account(read=11, applied=22, superseded=33, duplicates=44)
+    assert total == Account(read=11, applied=22, superseded=33, duplicates=44, quarantined=55)
 
 
 @pytest.mark.parametrize(
     ("account", "balanced"),
     [
         (Account(), True),
+        (Account(read=1, quarantined=1), True),
+        (Account(quarantined=1), False),
         (Account(6, 3, 2, 1), True),
         (Account(6, 3, 2, 0), False),
         (Account(5, 3, 2, 1), False),

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.config import DeleteKind
-from cdc.errors import NotDebeziumError
+from cdc.config import DeleteKind, RecordFormat
+from cdc.decode import Wire
 from cdc.model import (
     NO_POSITION,
     Account,
@@ -22,8 +22,10 @@ from cdc.model import (
     SourceTable,
     Truncate,
 )
+from cdc.runtime.quarantine import QuarantinePlan
 from cdc.runtime.topic_plan import TopicPlan
 from cdc.runtime.write_task import WriteTask
+from cdc.schema import arrow_schema, quarantine_schema
 from cdc.write import FileWriter
 from connectors import DIALECTS
 from tests.unit.messages import (
@@ -58,6 +60,11 @@ class Tables:
         decode = planned(met, POSTGRES)
         writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
         return TopicPlan(decode=decode, key=table.key, writer=writer, **settings)
+
+    @property
+    def quarantine(self) -> FileWriter:
+        schema = arrow_schema(quarantine_schema(), "quarantine")
+        return FileWriter(f"{self.folder}/quarantine", schema, {})
 
     @property
     def files(self) -> list[Path]:
@@ -357,20 +364,68 @@ def test_in_an_empty_table_nothing_needs_removing(tables: Tables) -> None:
     assert report.account == Account(read=2, applied=2)
 
 
-@pytest.mark.parametrize("size", [1, 2, 99])
-def test_a_bad_record_fails_its_topic_and_no_other(tables: Tables, size: int) -> None:
+def with_bad_record() -> list[Message]:
     bad = orders(1, 2, 3)
     bad[1] = replace(bad[1], value=b"not json")
-    messages = [*bad, *orders(4, table=INVOICES)]
+    return bad
 
-    failed, other = run(messages, tables.plan(), tables.plan(INVOICES), size=size)
 
-    assert isinstance(failed.failure, NotDebeziumError)
-    assert failed.failure.offset == 1
-    assert (failed.first_offset, failed.next_offset, failed.account.read) == (0, 3, 3)
-    assert (failed.files, failed.news) == ((), None)
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_the_first_bad_record_of_a_mirror_is_news(tables: Tables, size: int) -> None:
+    messages = [*with_bad_record(), *orders(4, table=INVOICES)]
+
+    bad, other = run(messages, tables.plan(), tables.plan(INVOICES), size=size)
+
+    assert bad.news is not None and bad.news.quarantine
+    assert bad.bad is not None and bad.bad.offset == 1
+    assert (bad.first_offset, bad.next_offset, bad.account.read) == (0, 3, 3)
+    assert (bad.files, bad.quarantined) == ((), None)
     assert rows_in(other) == [(4, "n4")]
     assert other.account.balanced
+
+
+@pytest.mark.parametrize("size", [1, 2, 99])
+def test_a_bad_record_is_written_whole_and_the_others_are_applied(
+    tables: Tables, size: int
+) -> None:
+    plan = tables.plan(quarantine=QuarantinePlan(tables.quarantine))
+
+    report = run_one(with_bad_record(), plan, size=size)
+
+    assert rows_in(report) == [(1, "n1"), (3, "n3")]
+    assert report.account == Account(read=3, applied=2, quarantined=1)
+    assert report.quarantined is not None
+    (row,) = pq.read_table(report.quarantined.path).to_pylist()
+    assert (row["topic"], row["partition"], row["offset"]) == (ORDERS.topic, 0, 1)
+    assert (row["key"], row["value"]) == (with_bad_record()[1].key, b"not json")
+    assert "JSON" in row["reason"]
+
+
+def test_a_bad_record_that_is_in_quarantine_already_is_not_written_again(tables: Tables) -> None:
+    plan = tables.plan(quarantine=QuarantinePlan(tables.quarantine, {0: 2}))
+
+    report = run_one(with_bad_record(), plan)
+
+    assert report.quarantined is None
+    assert report.account == Account(read=3, applied=2, quarantined=1)
+
+
+def test_the_schema_id_of_a_bad_avro_record_is_kept(tables: Tables) -> None:
+    avro = replace(orders(1)[0], value=b"\x00\x00\x00\x01\x02rest")
+    decode = replace(tables.plan().decode, wire=Wire(RecordFormat.JSON))
+    plan = replace(tables.plan(quarantine=QuarantinePlan(tables.quarantine)), decode=decode)
+
+    report = run_one([avro], plan)
+
+    assert report.quarantined is not None
+    assert pq.read_table(report.quarantined.path)["schema_id"].to_pylist() == [258]
+
+
+def test_bad_records_of_a_topic_without_a_table_are_told_and_not_written(tables: Tables) -> None:
+    report = run_one([replace(message, value=b"{}") for message in orders(1, 2)])
+
+    assert (report.news, report.quarantined) == (None, None)
+    assert report.bad is not None and report.bad.offset == 0
 
 
 @pytest.mark.parametrize("size", [1, 99])

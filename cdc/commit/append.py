@@ -1,0 +1,21 @@
+"""Files added to a table together with a note of what they are."""
+
+from collections.abc import Iterable
+
+from cdc.commit.data_files import data_file
+from cdc.commit.java_errors import translated
+from cdc.commit.table import IcebergTable
+from cdc.model import WrittenFile
+
+
+def append_files(table: IcebergTable, files: Iterable[WrittenFile], name: str, value: str) -> None:
+    """Add data files and set a table property, all or nothing. Run twice, the rows are doubled."""
+    with translated(str(table.name)):
+        transaction = table.java.newTransaction()
+        append = transaction.newAppend()
+        for file in files:
+            append.appendFile(data_file(table, file))
+        append.commit()
+        transaction.updateProperties().set(name, value).commit()
+        transaction.commitTransaction()
+        table.java.refresh()

@@ -1,0 +1,59 @@
+"""Which wire format a message has, told from the message itself."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdc.config import RecordFormat
+from cdc.decode.json_messages import Schemaless, split_json
+from cdc.decode.messages import BadMessage, MessageGroup, Rows
+
+AVRO_MAGIC = b"\x00"
+NO_SCHEMA = "it has no schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How the messages of a mirror may be written."""
+
+    format: RecordFormat = RecordFormat.AUTO
+    registry: Mapping[str, str] = field(default_factory=dict)
+
+
+class NoRegistryError(ValueError):
+    """An Avro message, and no registry that knows its schema; `row` as in the array."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(row)
+        self.row = row
+
+
+def split(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup | BadMessage]:
+    """Split messages, none of them null, by format and schema.
+
+    Raises:
+        NoRegistryError: A message is Avro, and no registry is configured.
+    """
+    avro = pc.equal(pc.binary_slice(messages, 0, 1), AVRO_MAGIC).to_numpy(zero_copy_only=False)
+    if avro.any():
+        yield from _avro(messages.filter(pa.array(avro)), rows[avro], wire)
+        messages, rows = messages.filter(pa.array(~avro)), rows[~avro]
+    if not len(messages):
+        return
+    if wire.format is RecordFormat.AVRO:
+        yield from (BadMessage(row, "it is not Avro") for row in rows.tolist())
+        return
+    for item in split_json(messages, rows):
+        if isinstance(item, Schemaless):
+            yield from (BadMessage(row, NO_SCHEMA) for row in item.rows.tolist())
+        else:
+            yield item
+
+
+def _avro(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup | BadMessage]:
+    if wire.format is RecordFormat.JSON:
+        yield from (BadMessage(row, "it is not JSON") for row in rows.tolist())
+        return
+    raise NoRegistryError(int(rows[0]))

@@ -1,0 +1,99 @@
+"""Records that cannot be applied: kept whole in a table of their own, each of them once."""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cdc.commit import IcebergCatalog, IcebergTable, append_files
+from cdc.config import MirrorConfig
+from cdc.errors import ForeignTableError
+from cdc.model import (
+    MIRROR_PROPERTY,
+    QUARANTINE,
+    QUARANTINED_PROPERTY,
+    PartitionReport,
+    TableName,
+    WrittenFile,
+)
+from cdc.schema import arrow_schema, quarantine_schema
+from cdc.write import FileWriter
+
+logger = logging.getLogger(__name__)
+
+PROPERTIES = {"format-version": "2", "write.parquet.compression-codec": "zstd"}
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePlan:
+    """Where a task puts the bad records of one topic, and which of them are there already."""
+
+    writer: FileWriter
+    marks: Mapping[int, int] = field(default_factory=dict)  # next offset, by partition
+
+
+class Quarantine:
+    """The quarantine of one mirror.
+
+    Bad records are committed here before their table's ledger passes them. A batch that is cut off
+    in between meets them again: the marks, written in the same commit as the records, say which of
+    them are here already.
+    """
+
+    def __init__(self, config: MirrorConfig, catalog: IcebergCatalog) -> None:
+        self._mirror = config.name
+        self._catalog = catalog
+        self._storage = config.catalog.properties()
+        self.name = TableName((config.name,), QUARANTINE)
+        self._table = catalog.load(self.name)
+        self._marks = self._read_marks(self._table) if self._table is not None else {}
+
+    def create(self) -> None:
+        """Create the table; one that is there already is left as it is."""
+        if self._table is None:
+            properties = {**PROPERTIES, MIRROR_PROPERTY: self._mirror}
+            self._table = self._catalog.create(self.name, quarantine_schema(), properties, None)
+            self._marks = self._read_marks(self._table)
+
+    def plan(self, topic: str) -> QuarantinePlan | None:
+        """Tell the tasks where the bad records of a topic go; nowhere before there are any."""
+        if self._table is None:
+            return None
+        schema = arrow_schema(self._table.schema, str(self.name))
+        writer = FileWriter(self._table.data_location, schema, self._storage)
+        return QuarantinePlan(writer, self._marks.get(topic, {}))
+
+    def commit(self, reports: Iterable[PartitionReport]) -> None:
+        """Keep the bad records of some partitions. Run twice, the second run doubles them."""
+        files = []
+        for report in reports:
+            if report.quarantined is not None:
+                files.append(report.quarantined)
+                marks = self._marks.setdefault(report.topic, {})
+                marks[report.partition] = max(marks.get(report.partition, 0), report.next_offset)
+                logger.warning(
+                    "quarantined topic=%s partition=%d records=%d first_offset=%d reason=%s",
+                    report.topic,
+                    report.partition,
+                    report.quarantined.rows,
+                    report.bad.offset if report.bad else -1,
+                    report.bad.reason if report.bad else "",
+                )
+        if files:
+            assert self._table is not None
+            append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(self._marks))
+
+    def remove(self, files: Iterable[WrittenFile]) -> None:
+        """Delete files that were not committed."""
+        if self._table is not None:
+            self._table.remove(files)
+
+    def _read_marks(self, table: IcebergTable) -> dict[str, dict[int, int]]:
+        owner = table.properties.get(MIRROR_PROPERTY)
+        if owner != self._mirror:
+            raise ForeignTableError(str(self.name), f"it belongs to the mirror {owner}")
+        marks = json.loads(table.properties.get(QUARANTINED_PROPERTY, "{}"))
+        return {
+            topic: {int(partition): next_ for partition, next_ in parts.items()}
+            for topic, parts in marks.items()
+        }
