@@ -1,7 +1,7 @@
 """What a source database brings of its own: the stages see this, never a database's name."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cdc.model import SourceType
@@ -19,7 +19,7 @@ class ConnectorRequest:
     hostname: str
     port: int
     user: str
-    password: str
+    password: str = field(repr=False)
     database: str
     tables: tuple[str, ...]
     bootstrap_servers: str
@@ -49,3 +49,6 @@ class Dialect:
     table_field: str = "table"
     # Whether tests run against the real server, or against messages in the documented form alone.
     proven: bool = False
+    # Whether a row that the snapshot read never comes as an insert after it, so that an insert can
+    # be told to be a new row.
+    exact_snapshot: bool = False

@@ -1,7 +1,9 @@
 """What each source database brings of its own."""
 
-from connectors import mariadb, mysql, postgres
+from cdc.dialect import Dialect
+from connectors import mariadb, mongodb, mysql, oracle, postgres, sqlserver
 
-DIALECTS = {dialect.name: dialect for dialect in (postgres.DIALECT, mysql.DIALECT, mariadb.DIALECT)}
+_DATABASES = (postgres, mysql, mariadb, sqlserver, oracle, mongodb)
+DIALECTS: dict[str, Dialect] = {database.DIALECT.name: database.DIALECT for database in _DATABASES}
 
 __all__ = ["DIALECTS"]

@@ -32,6 +32,23 @@ class SourceUnreachableError(MirrorError):
         return f"{self.database} cannot be the source: {self.reason}. See source.url."
 
 
+class DriverMissingError(MirrorError):
+    """The client library of the source database is not installed."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, database: str, package: str, extra: str) -> None:
+        super().__init__(database, package, extra)
+        self.database, self.package, self.extra = database, package, extra
+
+    def __str__(self) -> str:
+        return (
+            f"To ask {self.database} itself, the Python package {self.package} is needed, which is "
+            f"not installed. Run `pip install 'database-mirror[{self.extra}]'`, or remove "
+            "source.url: the mirror runs without it."
+        )
+
+
 class StreamFailedError(MirrorError):
     """Spark's stream ended by itself."""
 

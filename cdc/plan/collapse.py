@@ -29,6 +29,7 @@ def collapse(
     mark: PartitionMark | None,
     *,
     empty: bool,
+    exact_snapshot: bool = True,
 ) -> CollapsedChanges:
     """Keep the newest change of every key, and say which keys the table may hold already.
 
@@ -40,6 +41,7 @@ def collapse(
         key: The table's key columns; never empty.
         mark: How far this partition has been applied.
         empty: The table has no row, so that nothing can be replaced.
+        exact_snapshot: A row that the source's snapshot read never comes as an insert after it.
     """
     keys = list(key)
     offsets = changes[OFFSET].to_numpy()
@@ -56,7 +58,7 @@ def collapse(
     if empty:
         nothing = newest.slice(0, 0).select(keys)
         return CollapsedChanges(live, nothing, nothing, len(changes) - len(newest))
-    replaces = pc.invert(_is_new_row(changes.take(first), mark))
+    replaces = pc.invert(_is_new_row(changes.take(first), mark, exact_snapshot))
     return CollapsedChanges(
         live=live,
         replaced=newest.filter(replaces).select(keys),
@@ -66,11 +68,15 @@ def collapse(
     )
 
 
-def _is_new_row(first: pa.Table, mark: PartitionMark | None) -> pa.ChunkedArray:
+def _is_new_row(
+    first: pa.Table, mark: PartitionMark | None, exact_snapshot: bool
+) -> pa.ChunkedArray:
     """Tell inserts that cannot have been applied before from those that may be redelivered."""
     inserted = pc.equal(first[OP], Op.CREATE)
     if mark is None:
         return inserted
+    if not exact_snapshot:
+        return pa.chunked_array([pa.repeat(False, len(first))])
     return pc.and_(inserted, pc.greater(first[POSITION], mark.position))
 
 

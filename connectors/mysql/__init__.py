@@ -16,4 +16,5 @@ DIALECT = Dialect(
     connector_config=connector_config,
     probe=probe,
     proven=True,
+    exact_snapshot=True,
 )

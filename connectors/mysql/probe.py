@@ -1,8 +1,7 @@
 """Whether a MySQL or MariaDB server answers and can be a source."""
 
-from urllib.parse import unquote, urlsplit
-
 from cdc.errors import SourceUnreachableError
+from connectors.database_url import read_database_url
 
 ANSWER_SECONDS = 10
 
@@ -15,19 +14,19 @@ def probe(url: str) -> str:
     """
     import pymysql
 
-    parts = urlsplit(url)
+    address = read_database_url(url, "The database", 3306)
     try:
         connection = pymysql.connect(
-            host=parts.hostname or "localhost",
-            port=parts.port or 3306,
-            user=unquote(parts.username or ""),
-            password=unquote(parts.password or ""),
+            host=address.hostname,
+            port=address.port,
+            user=address.user,
+            password=address.password,
             connect_timeout=ANSWER_SECONDS,
         )
         with connection, connection.cursor() as cursor:
             cursor.execute("SELECT @@version, @@log_bin, @@binlog_format, @@binlog_row_image")
             version, on, form, image = cursor.fetchone() or ("", 0, "", "")
-    except (pymysql.MySQLError, ValueError) as error:
+    except pymysql.MySQLError as error:
         reason = str(error.args[-1] if error.args else error)
         raise SourceUnreachableError("The database", reason) from error
     if not on or form != "ROW" or image != "FULL":

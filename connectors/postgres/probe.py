@@ -1,6 +1,7 @@
 """Whether a PostgreSQL server answers and can be a source."""
 
 from cdc.errors import SourceUnreachableError
+from connectors.database_url import NO_ADDRESS
 
 ANSWER_SECONDS = 10
 
@@ -12,7 +13,14 @@ def probe(url: str) -> str:
         SourceUnreachableError: It does not answer, refuses the login, or keeps no logical log.
     """
     import psycopg
+    import psycopg.conninfo
 
+    try:
+        ports = str(psycopg.conninfo.conninfo_to_dict(url).get("port") or "5432")
+    except psycopg.ProgrammingError:
+        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS) from None
+    if not ports.replace(",", "").isdecimal():
+        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS)
     try:
         with psycopg.connect(url, connect_timeout=ANSWER_SECONDS) as connection:
             version = connection.info.parameter_status("server_version")

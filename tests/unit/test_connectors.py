@@ -1,9 +1,7 @@
 """What every database's connector promises, one test for all of them."""
 
-import copy
 import itertools
 import pickle
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,25 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.config.choices import Connector
 from cdc.decode.connect_schema import PRIMITIVES
-from cdc.dialect import ConnectorRequest, Dialect
-from cdc.errors import SourceUnreachableError
+from cdc.dialect import Dialect
 from cdc.model import SourceColumn, SourceType
 from connectors import DIALECTS
 from tests.unit.messages import CONNECT_DECIMAL, PRECISION
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
-REQUEST = ConnectorRequest(
-    name="shop-east",
-    topic_prefix="shop",
-    hostname="db.example",
-    port=4321,
-    user="repl",
-    password='se"cret\\',
-    database="shop",
-    tables=("public.orders", "public.items"),
-    bootstrap_servers="kafka:9092",
-)
 # Ascending places in each database's log, as its messages write them.
 BINARY_LOG = [
     {"file": "binlog.000001", "pos": 4},
@@ -46,6 +33,40 @@ ASCENDING: dict[str, list[dict[str, Any]]] = {
     "postgres": [{"lsn": n} for n in (0, 9, 10, 99, 100, 2**32, 2**62)],
     "mysql": BINARY_LOG,
     "mariadb": BINARY_LOG,
+    "sqlserver": [
+        {"commit_lsn": lsn}
+        for lsn in (
+            "00000000:00000000:0000",
+            "00000027:00000758:0005",
+            "00000027:00000ac0:0007",
+            "00000027:00000db0:0007",
+            "00000027:00010000:0001",
+            "00000028:00000001:0001",
+            "0000009f:00000010:0001",
+            "00000100:00000010:0001",
+            "7fffffff:ffffffff:ffff",
+            "ffffffff:fffffff0:0000",
+        )
+    ],
+    "oracle": [
+        {"scn": "9999", "commit_scn": None},  # a row of the snapshot
+        {"scn": "2122184", "commit_scn": "10000"},
+        {"scn": "2122184", "commit_scn": "2122185"},
+        {"scn": "2122183", "commit_scn": "2122186:1:02000a0037030000,2122190:2:"},
+        {"scn": "13234397", "commit_scn": "13271102"},
+        {"scn": "1", "commit_scn": "281474976710655"},
+        {"scn": "1", "commit_scn": "999999999999999999"},
+    ],
+    "mongodb": [{"ts_ms": ms} for ms in (0, 999, 1_558_965_508_000, 1_558_965_508_001, 2**42)],
+}
+# A source block that names no place, in each of its fields.
+NOWHERE: dict[str, list[dict[str, Any]]] = {
+    "postgres": [{"lsn": None}],
+    "mysql": [{"file": "binlog.000001"}, {"pos": 4}],
+    "mariadb": [{"file": "binlog.000001"}, {"pos": 4}],
+    "sqlserver": [{"commit_lsn": text} for text in ("NULL", "", "00000027:00000758", "x:y:z")],
+    "oracle": [{"scn": text} for text in ("null", "", "-1", "0x1f", "9" * 19)],
+    "mongodb": [{"ts_ms": None}],
 }
 TYPES = {"int64": pa.int64(), "string": pa.string()}
 
@@ -63,6 +84,23 @@ def positions(dialect: Dialect, places: Sequence[Mapping[str, Any]]) -> list[int
 @every_dialect
 def test_a_dialect_is_registered_under_its_own_name(dialect: Dialect) -> None:
     assert DIALECTS[dialect.name] is dialect
+
+
+def test_every_database_of_the_config_has_a_dialect() -> None:
+    assert list(DIALECTS) == [connector.value for connector in Connector]
+
+
+def test_only_databases_with_a_real_server_to_test_on_are_proven() -> None:
+    assert [dialect.name for dialect in DIALECTS.values() if dialect.proven] == [
+        "postgres",
+        "mysql",
+        "mariadb",
+    ]
+
+
+@every_dialect
+def test_only_a_proven_snapshot_is_taken_for_exact(dialect: Dialect) -> None:
+    assert dialect.proven or not dialect.exact_snapshot
 
 
 @every_dialect
@@ -85,10 +123,9 @@ def test_a_later_place_in_the_log_has_a_greater_position(dialect: Dialect) -> No
 
 @every_dialect
 def test_a_change_without_its_place_has_no_position(dialect: Dialect) -> None:
-    known = ASCENDING[dialect.name][1]
-    places = [{**known, missing: None} for missing in dialect.position_fields]
+    places = [*NOWHERE[dialect.name], {}]
 
-    assert positions(dialect, [*places, {}]) == [None] * (len(places) + 1)
+    assert positions(dialect, places) == [None] * len(places)
 
 
 @every_dialect
@@ -110,6 +147,23 @@ def test_only_the_last_number_of_a_log_files_name_counts(name: str) -> None:
     )
 
     assert plain == dotted
+
+
+def test_commits_in_one_block_of_sql_servers_log_tie_and_never_fall() -> None:
+    places = [{"commit_lsn": f"00000027:{block:08x}:0001"} for block in range(5)]
+    found = positions(DIALECTS["sqlserver"], places)
+
+    assert found == sorted(found, key=lambda number: number or 0)
+    assert len(set(found)) == 3
+
+
+def test_hex_digits_of_either_case_are_the_same_place() -> None:
+    lower, upper = positions(
+        DIALECTS["sqlserver"],
+        [{"commit_lsn": "0000abcd:000000ef:0001"}, {"commit_lsn": "0000ABCD:000000EF:0001"}],
+    )
+
+    assert lower == upper
 
 
 @every_dialect
@@ -155,96 +209,9 @@ def test_an_ordinary_decimal_is_left_to_the_shared_mapping(dialect: Dialect) -> 
 
 
 @every_dialect
-def test_a_connector_has_what_debezium_requires(dialect: Dialect) -> None:
-    config = dialect.connector_config(REQUEST)
-
-    assert config["connector.class"].startswith("io.debezium.connector.")
-    assert config["database.hostname"] == "db.example"
-    assert config["database.port"] == "4321"
-    assert config["database.user"] == "repl"
-    assert config["database.password"] == 'se"cret\\'
-    assert config["topic.prefix"] == "shop"
-    assert config["table.include.list"] == "public.orders,public.items"
-    assert config["tasks.max"] == "1"
-
-
-@every_dialect
-def test_a_connector_leaves_no_operation_out_and_takes_a_snapshot(dialect: Dialect) -> None:
-    config = dialect.connector_config(REQUEST)
-
-    assert config["skipped.operations"] == "none"
-    assert config["snapshot.mode"] == "initial"
-
-
-@every_dialect
-def test_a_connectors_settings_are_texts(dialect: Dialect) -> None:
-    config = dialect.connector_config(REQUEST)
-
-    assert {type(part) for pair in config.items() for part in pair} == {str}
-
-
-@every_dialect
-def test_a_connectors_settings_depend_on_the_request_alone(dialect: Dialect) -> None:
-    request = copy.copy(REQUEST)
-
-    first = dialect.connector_config(request)
-    first["tasks.max"] = "changed"
-
-    assert dialect.connector_config(REQUEST) == {**first, "tasks.max": "1"}
-    assert request == REQUEST
-
-
-@every_dialect
-def test_no_two_databases_share_a_connector(dialect: Dialect) -> None:
-    classes = [d.connector_config(REQUEST)["connector.class"] for d in DIALECTS.values()]
-
-    assert classes.count(dialect.connector_config(REQUEST)["connector.class"]) == 1
-
-
-@pytest.mark.parametrize("name", ["shop", "Shop-East.1", "x" * 200, "a b", "1st"])
-def test_a_postgres_slot_has_a_name_that_postgres_takes(name: str) -> None:
-    config = DIALECTS["postgres"].connector_config(replace(REQUEST, name=name))
-
-    assert re.fullmatch("[a-z0-9_]{1,63}", config["slot.name"])
-    assert re.fullmatch("[a-z0-9_]{1,63}", config["publication.name"])
-
-
-@pytest.mark.parametrize("name", ["mysql", "mariadb"])
-def test_a_replica_has_a_server_id_of_its_own(name: str) -> None:
-    dialect = DIALECTS[name]
-
-    ids = [
-        int(dialect.connector_config(replace(REQUEST, name=mirror))["database.server.id"])
-        for mirror in ("shop", "shop2", "other")
-    ]
-
-    assert len(set(ids)) == 3
-    assert all(0 < id_ < 2**32 for id_ in ids)
-
-
-@pytest.mark.parametrize("name", ["mysql", "mariadb"])
-def test_unsigned_numbers_and_the_schema_history_are_kept_whole(name: str) -> None:
-    config = DIALECTS[name].connector_config(REQUEST)
-
-    assert config["bigint.unsigned.handling.mode"] == "precise"
-    assert config["schema.history.internal.kafka.bootstrap.servers"] == "kafka:9092"
-    assert config["schema.history.internal.kafka.topic"]
-
-
-@every_dialect
 def test_a_dialect_goes_to_the_executors(dialect: Dialect) -> None:
     found = pickle.loads(pickle.dumps(dialect))
 
     assert found == dialect
     places = ASCENDING[dialect.name]
     assert positions(found, places) == positions(dialect, places)
-
-
-@every_dialect
-def test_a_database_that_does_not_answer_is_a_deliberate_error(dialect: Dialect) -> None:
-    scheme = "postgresql" if dialect.name == "postgres" else "mysql"
-
-    with pytest.raises(SourceUnreachableError) as raised:
-        dialect.probe(f"{scheme}://user:se-cret@127.0.0.1:1/shop")
-
-    assert "se-cret" not in str(raised.value)

@@ -131,6 +131,18 @@ def test_an_insert_is_new_only_beyond_the_position_already_applied(
     assert ids(collapsed.replaced) == replaced
 
 
+def test_an_insert_may_repeat_a_row_of_a_snapshot_that_is_not_exact() -> None:
+    changes = changes_of((1, "a", "c", 500, 101), (2, "b", "c", 501, 102), (2, None, "d", 502, 103))
+
+    collapsed = collapse(
+        changes, ["id"], PartitionMark(400, 100), empty=False, exact_snapshot=False
+    )
+
+    assert live(collapsed) == {1: "a"}
+    assert ids(collapsed.replaced) == [1, 2]
+    assert ids(collapsed.deleted) == [2]
+
+
 def test_a_redelivered_insert_that_is_deleted_again_deletes_the_row() -> None:
     changes = changes_of((1, "a", "c", 500, 90), (1, None, "d", 501, 101))
 
