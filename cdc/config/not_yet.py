@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from cdc.config.choices import ApplyMode, Connector, OnDelete, RecordFormat, SchemaChange
+from cdc.config.choices import ApplyMode, OnDelete, RecordFormat, SchemaChange
 from cdc.config.settings import MirrorConfig, SourceConfig, TableDefaults, TableRule
 from cdc.errors import Problem
 
@@ -12,7 +12,6 @@ _APPLIED = {
     "schema_change": SchemaChange.EVOLVE,
 }
 _UNAPPLIED = ("partition", "exclude", "hash", "key", "types")
-_CONNECTORS = (Connector.POSTGRES, Connector.MYSQL, Connector.MARIADB)
 
 
 def not_yet(config: MirrorConfig) -> list[Problem]:
@@ -30,12 +29,6 @@ def not_yet(config: MirrorConfig) -> list[Problem]:
 
 
 def _source(source: SourceConfig) -> Iterator[Problem]:
-    if source.connector not in _CONNECTORS:
-        yield Problem(
-            "source.connector",
-            f'"{source.connector}" is not applied by this version yet',
-            f"Use one of {', '.join(_CONNECTORS)}.",
-        )
     if source.format is RecordFormat.AVRO:
         yield Problem(
             "source.format", '"avro" is not applied by this version yet', 'Use JSON, and "auto".'

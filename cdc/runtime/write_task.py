@@ -179,7 +179,13 @@ class PartitionWork:
             return self._report(account, position=position)
         assert plan.writer is not None
         mark: PartitionMark | None = plan.marks.get(self.partition)
-        collapsed = collapse(changes, plan.key, mark, empty=plan.empty or plan.truncate is not None)
+        collapsed = collapse(
+            changes,
+            plan.key,
+            mark,
+            empty=plan.empty or plan.truncate is not None,
+            exact_snapshot=plan.decode.dialect.exact_snapshot,
+        )
         files: list[WrittenFile] = []
         if len(collapsed.live):
             files.append(plan.writer.write_rows(collapsed.live))

@@ -3,8 +3,7 @@
 import re
 from typing import Any
 
-from cdc.errors import SourceUnreachableError
-from cdc.errors.servers import DriverMissingError
+from cdc.errors import DriverMissingError, SourceUnreachableError
 
 ANSWER_SECONDS = 10
 SHARDED = "isdbgrid"

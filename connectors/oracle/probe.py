@@ -1,7 +1,6 @@
 """Whether an Oracle database answers and can be a source."""
 
-from cdc.errors import SourceUnreachableError
-from cdc.errors.servers import DriverMissingError
+from cdc.errors import DriverMissingError, SourceUnreachableError
 from connectors.database_url import read_database_url
 
 ANSWER_SECONDS = 10

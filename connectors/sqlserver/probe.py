@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from cdc.errors import SourceUnreachableError
-from cdc.errors.servers import DriverMissingError
+from cdc.errors import DriverMissingError, SourceUnreachableError
 from connectors.database_url import read_database_url
 
 ANSWER_SECONDS = 10

@@ -12,12 +12,19 @@ from cdc.decode import decode_changes
 from cdc.dialect import Dialect
 from cdc.model import OP, POSITION
 from connectors import DIALECTS
-from tests.unit.connector_messages import ANNE, SOURCES, event, life_of_rows
+from tests.unit.connector_messages import (
+    ANNE,
+    SOURCES,
+    document_event,
+    event,
+    life_of_rows,
+    tombstone,
+)
 from tests.unit.messages import arrays, final_rows, planned
 
-RELATIONAL = {name: dialect for name, dialect in DIALECTS.items() if name != "mongodb"}
+MONGODB = DIALECTS["mongodb"]
 TRUNCATES = ("postgres", "mysql", "mariadb", "oracle")
-every_dialect = pytest.mark.parametrize("dialect", RELATIONAL.values(), ids=list(RELATIONAL))
+every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
 
 
 @every_dialect
@@ -74,10 +81,9 @@ def test_the_positions_of_streamed_changes_rise(dialect: Dialect) -> None:
 
 @every_dialect
 def test_a_redelivered_change_keeps_its_position(dialect: Dialect) -> None:
-    first = event(dialect.name, "c", 2, after=ANNE)
-    again = event(dialect.name, "c", 2, after=ANNE)
+    _, insert, *_ = life_of_rows(dialect.name)[0]
 
-    decoded = decode_changes(0, *arrays([first, again]), planned([first], dialect))
+    decoded = decode_changes(0, *arrays([insert, insert]), planned([insert], dialect))
 
     assert len(set(pa.concat_tables(decoded.changes)[POSITION].to_pylist())) == 1
 
@@ -92,3 +98,50 @@ def test_a_truncate_leaves_no_row_before_it(name: str) -> None:
     ]
 
     assert final_rows(messages, planned(messages, DIALECTS[name])) == [later]
+
+
+def test_a_document_is_kept_as_its_text() -> None:
+    text = '{"_id": 1, "price": {"$numberDecimal": "1.10"}, "é": NaN, "deep": [[{"a": null}]]}'
+    messages = [document_event("c", 1, "1", after=text)]
+
+    (row,) = final_rows(messages, planned(messages, MONGODB))
+
+    assert row == {"id": "1", "document": text}
+
+
+@pytest.mark.parametrize(
+    "id_",
+    ["1004", '"1004"', '{"$oid": "596e275826f08b2730779e1f"}', '{"a": 1,"b": "x"}', "1.5", "null"],
+)
+def test_documents_are_told_apart_by_the_text_of_their_id(id_: str) -> None:
+    other = document_event("c", 1, "1", after='{"_id": 1}')
+    kept = document_event("c", 2, id_, after="{}")
+    deleted = document_event("d", 3, "1")
+    messages = [other, kept, deleted, tombstone(deleted)]
+
+    assert final_rows(messages, planned(messages, MONGODB)) == [{"id": id_, "document": "{}"}]
+
+
+def test_an_update_without_its_document_is_rejected_and_says_what_to_set() -> None:
+    whole = document_event("c", 1, "1", after='{"_id": 1}')
+    partial = document_event("u", 2, "1", updated='{"first_name": "Anne"}')
+
+    decoded = decode_changes(0, *arrays([whole, partial]), planned([whole], MONGODB))
+
+    (bad,) = decoded.bad
+    assert bad.offset == 2
+    assert "capture.mode" in bad.reason
+    assert sum(map(len, decoded.changes)) == 1
+
+
+def test_an_image_of_a_document_before_its_change_is_no_row() -> None:
+    messages = [
+        document_event("c", 1, "1", after='{"_id": 1}'),
+        document_event("c", 2, "2", after='{"_id": 2}'),
+        document_event("u", 3, "1", before='{"_id": 1}', after='{"_id": 1,"a": 2}'),
+        document_event("d", 4, "2", before='{"_id": 2}'),
+    ]
+
+    rows = final_rows(messages, planned(messages, MONGODB))
+
+    assert rows == [{"id": "1", "document": '{"_id": 1,"a": 2}'}]

@@ -7,8 +7,7 @@ from importlib import import_module
 import pytest
 
 from cdc.dialect import Dialect
-from cdc.errors import SourceUnreachableError
-from cdc.errors.servers import DriverMissingError
+from cdc.errors import DriverMissingError, SourceUnreachableError
 from connectors import DIALECTS
 from connectors.database_url import read_database_url
 

@@ -134,6 +134,20 @@ def test_changes_of_a_key_across_record_batches_collapse(tables: Tables) -> None
     assert report.account.balanced
 
 
+@pytest.mark.parametrize("name", DIALECTS)
+def test_an_insert_after_a_snapshot_replaces_its_row_unless_the_snapshot_is_exact(
+    name: str, tables: Tables
+) -> None:
+    dialect = replace(POSTGRES, exact_snapshot=DIALECTS[name].exact_snapshot)
+    # SQL Server and MongoDB send what was inserted while the snapshot ran a second time.
+    plan = tables.plan(marks={0: PartitionMark(1, 1000)}, deletes=DeleteKind.EQUALITY)
+    other = replace(plan, decode=replace(plan.decode, dialect=dialect))
+
+    report = run_one([insert({"id": 1, "name": "a"}, offset=1)], other)
+
+    assert report.replaces is not DIALECTS[name].exact_snapshot
+
+
 @pytest.mark.parametrize(
     ("deletes", "kind", "keys"),
     [
