@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cdc.model import SourceType
+from cdc.model import SourceColumn, SourceTable, SourceType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +47,11 @@ class Dialect:
     probe: Callable[[str], str]
     # The field of the source block that names the table.
     table_field: str = "table"
+    # Reads a table's columns from the database at a URL, in the types that Debezium writes under
+    # the given handling modes; None where nobody has taught the mirror to.
+    columns: "Callable[[str, SourceTable, Mapping[str, str]], tuple[SourceColumn, ...]] | None" = (
+        None
+    )
     # Whether tests run against the real server, or against messages in the documented form alone.
     proven: bool = False
     # Whether a row that the snapshot read never comes as an insert after it, so that an insert can

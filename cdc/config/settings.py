@@ -16,6 +16,7 @@ from cdc.config.choices import (
     RecordFormat,
     SchemaChange,
 )
+from cdc.config.modes import handling_modes
 from cdc.config.paths import absolute_uri
 from cdc.config.secret import Secret, reveal, revealed
 from cdc.errors import Problem
@@ -41,7 +42,16 @@ class SourceConfig:
     format: Annotated[RecordFormat, "How messages are written; `auto` tells each one apart"] = (
         RecordFormat.AUTO
     )
-    url: Annotated[Secret | str | None, "The database itself, for `init` and `verify`"] = None
+    url: Annotated[
+        Secret | str | None,
+        "The database itself, for `init` and `verify`, and for the types of JSON without schemas",
+    ] = None
+    modes: Annotated[
+        Mapping[str, str],
+        Check(handling_modes),
+        "How the connector writes decimals, times, bytes, by its own setting names; "
+        "needed only for JSON without schemas, where it differs from Debezium's defaults",
+    ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(self)

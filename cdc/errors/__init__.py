@@ -24,6 +24,8 @@ from cdc.errors.servers import (
     SandboxClosedError,
     SandboxPartMissingError,
     ServerStartError,
+    SourceCatalogError,
+    SourceDownError,
     SourceUnreachableError,
     StreamFailedError,
 )
@@ -72,6 +74,8 @@ __all__ = [
     "SchemaChangeError",
     "SecretError",
     "ServerStartError",
+    "SourceCatalogError",
+    "SourceDownError",
     "SourceUnreachableError",
     "StreamFailedError",
     "UnmappableTypeError",

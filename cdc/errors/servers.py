@@ -49,6 +49,36 @@ class DriverMissingError(MirrorError):
         )
 
 
+class SourceDownError(MirrorError):
+    """The source database cannot be reached when its catalog is asked."""
+
+    retryable = True
+
+    def __init__(self, database: str, reason: str) -> None:
+        super().__init__(database, reason)
+        self.database, self.reason = database, reason
+
+    def __str__(self) -> str:
+        return (
+            f"{self.database} cannot be reached: {self.reason}. It is asked for column types, "
+            "since the messages carry none. See source.url."
+        )
+
+
+class SourceCatalogError(MirrorError):
+    """The source database answers, but does not tell the columns of a table."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        super().__init__(table, reason)
+        self.table, self.reason = table, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The columns of {self.table} cannot be read from the database: {self.reason}. "
+            "Let source.url name the database of the topic and a user who may read its catalog."
+        )
+
+
 class StreamFailedError(MirrorError):
     """Spark's stream ended by itself."""
 

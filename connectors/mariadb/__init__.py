@@ -1,6 +1,7 @@
 """MariaDB through its binary log."""
 
 from cdc.dialect import Dialect
+from connectors.mariadb.catalog import columns
 from connectors.mariadb.connector_config import connector_config
 from connectors.mariadb.position import POSITION_FIELDS, position
 from connectors.mariadb.probe import probe
@@ -15,6 +16,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    columns=columns,
     proven=True,
     exact_snapshot=True,
 )

@@ -1,6 +1,7 @@
 """MySQL through its binary log."""
 
 from cdc.dialect import Dialect
+from connectors.mysql.catalog import columns
 from connectors.mysql.connector_config import connector_config
 from connectors.mysql.position import POSITION_FIELDS, position
 from connectors.mysql.probe import probe
@@ -15,6 +16,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    columns=columns,
     proven=True,
     exact_snapshot=True,
 )

@@ -1,6 +1,7 @@
 """PostgreSQL through pgoutput."""
 
 from cdc.dialect import Dialect
+from connectors.postgres.catalog import columns
 from connectors.postgres.connector_config import connector_config
 from connectors.postgres.position import POSITION_FIELDS, position
 from connectors.postgres.probe import probe
@@ -15,6 +16,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    columns=columns,
     proven=True,
     exact_snapshot=True,
 )

@@ -13,14 +13,8 @@ def probe(url: str) -> str:
         SourceUnreachableError: It does not answer, refuses the login, or keeps no logical log.
     """
     import psycopg
-    import psycopg.conninfo
 
-    try:
-        ports = str(psycopg.conninfo.conninfo_to_dict(url).get("port") or "5432")
-    except psycopg.ProgrammingError:
-        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS) from None
-    if not ports.replace(",", "").isdecimal():
-        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS)
+    check_address(url)
     try:
         with psycopg.connect(url, connect_timeout=ANSWER_SECONDS) as connection:
             version = connection.info.parameter_status("server_version")
@@ -34,3 +28,20 @@ def probe(url: str) -> str:
             "PostgreSQL", f"wal_level is {level}; set it to logical and restart the server"
         )
     return f"PostgreSQL {version}, wal_level logical"
+
+
+def check_address(url: str) -> None:
+    """Refuse what is no address, before an error of the client quotes a piece of the password.
+
+    Raises:
+        SourceUnreachableError: It is none.
+    """
+    import psycopg
+    import psycopg.conninfo
+
+    try:
+        ports = str(psycopg.conninfo.conninfo_to_dict(url).get("port") or "5432")
+    except psycopg.ProgrammingError:
+        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS) from None
+    if not ports.replace(",", "").isdecimal():
+        raise SourceUnreachableError("PostgreSQL", NO_ADDRESS)

@@ -427,3 +427,24 @@ def test_objects_built_by_hand_are_checked_too() -> None:
         TableRule(match="a.b", key=("id",), mode=ApplyMode.APPEND)
     with pytest.raises(Misfit):
         CatalogConfig(type=CatalogType.REST)
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ('"decimal.handling.mode" = "exact"', 'source.modes."decimal.handling.mode"'),
+        ('"decimal.handling" = "string"', 'source.modes."decimal.handling"'),
+        ('"snapshot.mode" = "initial"', 'source.modes."snapshot.mode"'),
+        ('"money.fraction.digits" = "two"', 'source.modes."money.fraction.digits"'),
+    ],
+)
+def test_only_handling_modes_that_debezium_knows_are_taken(line: str, path: str) -> None:
+    assert the_problem(with_table(f"[source.modes]\n{line}")).path == path
+
+
+def test_handling_modes_are_taken_by_the_connectors_own_names() -> None:
+    text = with_table('[source.modes]\n"time.precision.mode" = "connect"')
+
+    modes = parse_config(text.encode(), "/etc/shop.toml").source.modes
+
+    assert modes == {"time.precision.mode": "connect"}

@@ -10,10 +10,14 @@ import pyarrow as pa
 import pytest
 
 from cdc.config.choices import Connector
+from cdc.config.modes import HANDLING_MODES
 from cdc.decode.connect_schema import PRIMITIVES
 from cdc.dialect import Dialect
 from cdc.model import SourceColumn, SourceType
 from connectors import DIALECTS
+from connectors.mariadb import catalog as mariadb
+from connectors.mysql import catalog as mysql
+from connectors.postgres import catalog as postgres
 from tests.unit.messages import CONNECT_DECIMAL, PRECISION
 
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
@@ -206,6 +210,17 @@ def test_an_ordinary_decimal_is_left_to_the_shared_mapping(dialect: Dialect) -> 
     kind = SourceType("bytes", CONNECT_DECIMAL, ((PRECISION, "10"), ("scale", "2")))
 
     assert dialect.iceberg_type(kind) is None
+
+
+@every_dialect
+def test_a_proven_database_tells_its_columns_itself(dialect: Dialect) -> None:
+    assert dialect.columns is not None or not dialect.proven
+
+
+@pytest.mark.parametrize("modes", [postgres.MODES, mysql.MODES, mariadb.MODES])
+def test_the_modes_of_a_catalog_reader_can_be_set(modes: Mapping[str, str]) -> None:
+    assert modes.keys() <= HANDLING_MODES.keys()
+    assert all(mode in HANDLING_MODES[name] for name, mode in modes.items())
 
 
 @every_dialect

@@ -1,0 +1,161 @@
+"""A table's columns from MySQL's or MariaDB's own catalog, in the types that Debezium writes."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from cdc.errors import SourceCatalogError, SourceDownError
+from cdc.model import SourceColumn, SourceTable, SourceType
+from connectors import debezium_types as debezium
+from connectors.database_url import read_database_url
+from connectors.debezium_types import BINARY_MODE, DECIMAL_MODE, TIME_MODE
+from connectors.mysql.probe import ANSWER_SECONDS
+
+UNSIGNED_MODE = "bigint.unsigned.handling.mode"
+MODES: Mapping[str, str] = {
+    DECIMAL_MODE: "precise",
+    TIME_MODE: "adaptive_time_microseconds",
+    BINARY_MODE: "bytes",
+    UNSIGNED_MODE: "long",
+}
+# Of a server that refuses, not of one that is gone: the login, the database, the query.
+REFUSALS = frozenset({1044, 1045, 1049, 1142, 1143, 1227, 1698})
+
+_COLUMNS = """
+    SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION
+    FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
+    ORDER BY ORDINAL_POSITION
+"""
+_OPTION = re.compile(r"'((?:[^']|'')*)'")
+_UNSIGNED_DIGITS = 20  # of 2^64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogColumn:
+    """One row of information_schema.COLUMNS."""
+
+    name: str
+    kind: str
+    whole: str  # the type as it is written, such as int(8) unsigned zerofill
+    precision: int
+    scale: int
+    digits: int  # behind the second
+
+    @property
+    def unsigned(self) -> bool:
+        """Whether the column takes no negative number."""
+        return " unsigned" in self.whole
+
+
+def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[SourceColumn, ...]:
+    """Read a table's columns; those of types that Debezium does not know are left out.
+
+    Raises:
+        SourceUnreachableError: The URL is none.
+        SourceDownError: The database does not answer.
+        SourceCatalogError: It refuses the login or the query.
+    """
+    import pymysql
+
+    address = read_database_url(url, "The database", 3306)
+    try:
+        connection = pymysql.connect(
+            host=address.hostname,
+            port=address.port,
+            user=address.user,
+            password=address.password,
+            connect_timeout=ANSWER_SECONDS,
+            charset="utf8mb4",
+        )
+        with connection, connection.cursor() as cursor:
+            cursor.execute(_COLUMNS, (table.database, table.table))
+            rows = cursor.fetchall()
+    except pymysql.MySQLError as error:
+        reason = str(error.args[-1] if error.args else error)
+        down = isinstance(error, pymysql.OperationalError) and error.args[0] not in REFUSALS
+        if down:
+            raise SourceDownError("The database", reason) from error
+        raise SourceCatalogError(str(table), reason) from error
+    settings = {**MODES, **modes}
+    found = [
+        CatalogColumn(str(name), str(kind).lower(), str(whole), *(int(n or 0) for n in numbers))
+        for name, kind, whole, *numbers in rows
+    ]
+    described = ((column.name, _source_type(column, settings)) for column in found)
+    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
+
+
+def _source_type(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType | None:
+    chosen = _TYPES.get(column.kind)
+    return None if chosen is None else chosen(column, modes)
+
+
+def _integer(signed: SourceType, unsigned: SourceType) -> "Chosen":
+    return lambda column, _: unsigned if column.unsigned else signed
+
+
+def _bigint(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
+    if column.unsigned and modes[UNSIGNED_MODE] == "precise":
+        return debezium.decimal({DECIMAL_MODE: "precise"}, _UNSIGNED_DIGITS, 0)
+    return debezium.INT64
+
+
+def _float(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
+    # float(7,2): whoever names the digits behind the point gets 64 bits from Debezium.
+    return debezium.DOUBLE if "," in column.whole else debezium.FLOAT
+
+
+def _words(logical: str) -> "Chosen":
+    """Name the options as Debezium does: between commas, a comma of their own escaped."""
+
+    def chosen(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
+        options = _OPTION.findall(column.whole)
+        escaped = (o.replace(",", "\\,").replace("\\'", "'").replace("''", "'") for o in options)
+        return debezium.words(logical, ",".join(escaped))
+
+    return chosen
+
+
+Chosen = Callable[[CatalogColumn, Mapping[str, str]], SourceType]
+
+
+def _always(kind: SourceType) -> Chosen:
+    return lambda column, modes: kind
+
+
+def _binary(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
+    return debezium.binary(modes)
+
+
+_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
+_BINARIES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
+_SHAPES = (
+    *("geometry", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
+    *("geometrycollection", "geomcollection"),
+)
+_TYPES: dict[str, Chosen] = {
+    **dict.fromkeys(_TEXTS, _always(debezium.STRING)),
+    **dict.fromkeys(_BINARIES, _binary),
+    **dict.fromkeys(_SHAPES, _always(debezium.GEOMETRY)),
+    "tinyint": _always(debezium.INT16),
+    "smallint": _integer(debezium.INT16, debezium.INT32),
+    "mediumint": _always(debezium.INT32),
+    "int": _integer(debezium.INT32, debezium.INT64),
+    "bigint": _bigint,
+    "decimal": lambda column, modes: debezium.decimal(modes, column.precision, column.scale),
+    "float": _float,
+    "double": _always(debezium.DOUBLE),
+    "bit": lambda column, _: debezium.bits(column.precision),
+    "date": lambda _, modes: debezium.date(modes),
+    "datetime": lambda column, modes: debezium.timestamp(modes, column.digits),
+    "timestamp": _always(debezium.ZONED_TIMESTAMP),
+    "time": lambda column, modes: debezium.time(modes, column.digits),
+    "year": _always(debezium.YEAR),
+    "enum": _words("io.debezium.data.Enum"),
+    "set": _words("io.debezium.data.EnumSet"),
+    "json": _always(debezium.JSON),
+    "uuid": _always(debezium.UUID),
+    "point": _always(debezium.POINT),
+    "vector": _always(debezium.FLOAT_VECTOR),
+}
