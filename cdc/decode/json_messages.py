@@ -57,12 +57,19 @@ def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemales
     """Split messages, none of them null, by their schema."""
     texts, rows, bad = _utf8(messages, rows)
     yield from bad
-    messages = pc.ascii_trim_whitespace(texts).cast(pa.binary())
+    braces = pc.and_(pc.starts_with(texts, pattern="{"), pc.ends_with(texts, pattern="}"))
+    if not pc.all(braces).as_py():
+        texts = pc.ascii_trim_whitespace(texts)
+    messages = texts.cast(pa.binary())
     laid_out = pc.starts_with(messages, pattern=SCHEMA_START).to_numpy(zero_copy_only=False)
-    odd = [*_bare(messages, rows, ~laid_out)]
-    yield from (item for item in odd if isinstance(item, Schemaless))
-    left = [item for item in odd if not isinstance(item, Schemaless)]
-    messages, rows = messages.filter(pa.array(laid_out)), rows[laid_out]
+    left: list[tuple[Rows, pa.Array]] = []
+    if not laid_out.all():
+        for item in _bare(messages.filter(pa.array(~laid_out)), rows[~laid_out]):
+            if isinstance(item, Schemaless):
+                yield item
+            else:
+                left.append(item)
+        messages, rows = messages.filter(pa.array(laid_out)), rows[laid_out]
     for _ in range(MOST_PREFIXES):
         if not len(messages):
             break
@@ -75,7 +82,11 @@ def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemales
         alike = pc.and_(
             pc.starts_with(messages, pattern=prefix), pc.ends_with(messages, pattern=b"}")
         ).to_numpy(zero_copy_only=False)
-        members = messages if alike.all() else messages.filter(pa.array(alike))
+        if alike.all():
+            yield from _group(schema, rows, pc.binary_slice(messages, len(prefix), -1))
+            messages, rows = messages.slice(0, 0), rows[:0]
+            break
+        members = messages.filter(pa.array(alike))
         yield from _group(schema, rows[alike], pc.binary_slice(members, len(prefix), -1))
         messages, rows = messages.filter(pa.array(~alike)), rows[~alike]
     for some_rows, some in (*left, (rows, messages)):
@@ -89,7 +100,7 @@ def _utf8(messages: pa.Array, rows: Rows) -> tuple[pa.Array, Rows, list[BadMessa
         except pa.ArrowInvalid:
             return None
 
-    texts: list[pa.Array] = [pa.array([], pa.string())]
+    texts: list[pa.Array] = []
     good = np.ones(len(messages), bool)
     for start, count, part in in_parts(len(messages), attempt):
         if part is None:
@@ -97,14 +108,12 @@ def _utf8(messages: pa.Array, rows: Rows) -> tuple[pa.Array, Rows, list[BadMessa
         else:
             texts.append(part)
     bad = [BadMessage(row, "it is not UTF-8 text") for row in rows[~good].tolist()]
-    return pa.concat_arrays(texts), rows[good], bad
+    whole = texts[0] if len(texts) == 1 else pa.concat_arrays([pa.array([], pa.string()), *texts])
+    return whole, rows[good], bad
 
 
-def _bare(
-    messages: pa.Array, rows: Rows, bare: np.ndarray[Any, np.dtype[np.bool_]]
-) -> Iterator[Schemaless | tuple[Rows, pa.Array]]:
+def _bare(messages: pa.Array, rows: Rows) -> Iterator[Schemaless | tuple[Rows, pa.Array]]:
     """Tell objects that surely have no schema block from what must be looked at one by one."""
-    messages, rows = messages.filter(pa.array(bare)), rows[bare]
     braces = pc.and_(pc.starts_with(messages, pattern=b"{"), pc.ends_with(messages, pattern=b"}"))
     plain = pc.and_not(braces, pc.match_substring(messages, pattern=b'"payload"'))
     chosen = plain.to_numpy(zero_copy_only=False)

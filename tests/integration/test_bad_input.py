@@ -57,7 +57,7 @@ BAD = {
     "schemaless": (SCHEMALESS, "has no schema"),
     "no json": (b"hello", "not a Debezium change"),
     "other json": (b'{"id": 1}', "not a Debezium change"),
-    "avro": (b"\x00\x00\x00\x00\x07\x02\x04", "is Avro"),
+    "avro": (b"\x00\x00\x00\x00\x07\x02\x04", "[registry]"),
     "not utf-8": (b'{"schema":\xff\xfe}', "not a Debezium change"),
 }
 
@@ -77,7 +77,7 @@ def test_bad_topic_is_parked_and_the_others_go_on(
     assert reason in summary.parked[f"{table.server}.public.broken"]
 
 
-def test_bad_record_in_mid_stream_parks_the_table_at_its_own_offset(
+def test_bad_record_in_mid_stream_goes_into_quarantine_and_the_table_goes_on(
     stack: Stack, spark: SparkSession, config: MirrorConfig, table: Table
 ) -> None:
     produce(stack, insert({"id": 1, "name": "a"}, table=table))
@@ -88,9 +88,11 @@ def test_bad_record_in_mid_stream_parks_the_table_at_its_own_offset(
     summary = run_once(spark, config)
     again = run_once(spark, config)
 
-    assert "offset 1" in summary.parked[table.topic]
-    assert "offset 1" in again.parked[table.topic]
-    assert names(spark, f"shop.{table.server}.orders") == ["a"]
+    kept = spark.table("shop.shop._mirror_quarantine").where(f"topic = '{table.topic}'").collect()
+    assert (summary.exit_code, summary.account.quarantined) == (0, 1)
+    assert again.account.read == 0
+    assert names(spark, f"shop.{table.server}.orders") == ["a", "b"]
+    assert [(row.offset, bytes(row.value)) for row in kept] == [(1, b"garbage")]
 
 
 def test_parked_table_catches_up_once_its_cause_is_gone(
