@@ -1,0 +1,263 @@
+"""Every type that Debezium documents for SQL Server and Oracle has its Iceberg type and value.
+
+The blocks and values are those of Debezium's documentation and of its own tests, not recordings.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from cdc.errors import MissingValueError
+from cdc.schema import mirror_columns
+from connectors import DIALECTS
+from tests.unit.connector_messages import event
+from tests.unit.messages import Block, base64_of, column, decimal, decimal_column, planned
+from tests.unit.messages import final_rows as rows_of
+
+CONNECT = "org.apache.kafka.connect.data."
+TIME = "io.debezium.time."
+DATA = "io.debezium.data."
+UNAVAILABLE = "__debezium_unavailable_value"
+KEY = column("id", "int32", optional=False)
+VARIABLE = column(
+    "v",
+    "struct",
+    logical=DATA + "VariableScaleDecimal",
+    fields=[column("scale", "int32", optional=False), column("value", "bytes", optional=False)],
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A type of the source, a value as its message holds it, and what the mirror makes of it."""
+
+    source: str
+    block: Block
+    raw: Any
+    iceberg: str
+    value: Any
+
+
+def plain(source: str, kind: str, value: Any, iceberg: str, logical: str | None = None) -> Case:
+    """A value that is mirrored as the message holds it."""
+    return Case(source, column("v", kind, logical=logical), value, iceberg, value)
+
+
+def text(source: str, value: str = "Ünïcøde 🚀", logical: str | None = None) -> Case:
+    return plain(source, "string", value, "string", logical)
+
+
+def binary(source: str, value: bytes) -> Case:
+    return Case(source, column("v", "bytes"), base64_of(value), "binary", value)
+
+
+def number(source: str, precision: int, scale: int, unscaled: int, value: str) -> Case:
+    iceberg = f"decimal({precision}, {scale})"
+    block = decimal_column("v", precision, scale)
+    return Case(source, block, decimal(unscaled), iceberg, Decimal(value))
+
+
+def moment(source: str, kind: str, logical: str, raw: Any, iceberg: str, value: Any) -> Case:
+    return Case(source, column("v", kind, logical=logical), raw, iceberg, value)
+
+
+def variable(source: str, scale: int, unscaled: int, value: str) -> Case:
+    raw = {"scale": scale, "value": decimal(unscaled)}
+    return Case(source, VARIABLE, raw, "string", value)
+
+
+SQL_SERVER = [
+    plain("bit", "boolean", True, "boolean"),
+    plain("tinyint", "int16", 255, "int"),
+    plain("smallint", "int16", -32768, "int"),
+    plain("int", "int32", -(2**31), "int"),
+    plain("bigint", "int64", -(2**63), "long"),
+    plain("real", "float", 1.5, "float"),
+    plain("float", "double", 1.7976931348623157e308, "double"),
+    *map(text, ("char(9)", "varchar(9)", "text", "nchar(9)", "nvarchar(max)", "ntext")),
+    text("uniqueidentifier", "0E984725-C51C-4BF4-9960-E1C80E27ABA0"),
+    text("xml", "<a>é</a>", DATA + "Xml"),
+    binary("binary(4)", b"a\0\0\0"),
+    binary("varbinary(max)", b""),
+    binary("image", bytes(range(256))),
+    binary("rowversion", (2001).to_bytes(8, "big")),
+    number("numeric(18,4)", 18, 4, -(10**17), "-10000000000000.0000"),
+    number("decimal(38,10)", 38, 10, 10**38 - 1, "9999999999999999999999999999.9999999999"),
+    number("smallmoney", 10, 4, -(2**31), "-214748.3648"),
+    number("money", 19, 4, 2**63 - 1, "922337203685477.5807"),
+    moment("date", "int32", TIME + "Date", -719162, "date", date(1, 1, 1)),
+    moment("time(3)", "int32", TIME + "Time", 86_399_999, "string", "23:59:59.999000"),
+    moment("time(6)", "int64", TIME + "MicroTime", 49_050_123_456, "string", "13:37:30.123456"),
+    moment(
+        "smalldatetime",
+        "int64",
+        TIME + "Timestamp",
+        1_529_507_580_000,
+        "timestamp",
+        datetime(2018, 6, 20, 15, 13),
+    ),
+    moment(
+        "datetime",
+        "int64",
+        TIME + "Timestamp",
+        -6_847_804_800_000 + 3,
+        "timestamp",
+        datetime(1753, 1, 1, 0, 0, 0, 3_000),
+    ),
+    moment(
+        "datetime2(6)",
+        "int64",
+        TIME + "MicroTimestamp",
+        1_529_507_596_945_104,
+        "timestamp",
+        datetime(2018, 6, 20, 15, 13, 16, 945_104),
+    ),
+    text("datetimeoffset", "2018-06-20T15:13:16.9451047+02:00", TIME + "ZonedTimestamp"),
+    # time.precision.mode=connect
+    moment("date", "int32", CONNECT + "Date", 17_702, "date", date(2018, 6, 20)),
+    moment("time", "int32", CONNECT + "Time", 49_050_123, "string", "13:37:30.123000"),
+    moment(
+        "datetime2",
+        "int64",
+        CONNECT + "Timestamp",
+        1_529_507_596_945,
+        "timestamp",
+        datetime(2018, 6, 20, 15, 13, 16, 945_000),
+    ),
+    # decimal.handling.mode=string and double, binary.handling.mode=hex
+    text("decimal(38,4)", "-12345678901234567890123456789012.3450"),
+    plain("money", "double", 0.1, "double"),
+    text("varbinary(2)", "00ff"),
+]
+ORACLE = [
+    *map(text, ("CHAR(9)", "NCHAR(9)", "VARCHAR2(9)", "NVARCHAR2(9)", "CLOB", "NCLOB")),
+    text("ROWID", "AAASgjAAMAAAACnAAA"),
+    text("JSON", '{"a":1}', DATA + "Json"),
+    text("XMLTYPE", "<a/>", DATA + "Xml"),
+    binary("BLOB", bytes(range(256))),
+    binary("RAW(2)", b"\0\xff"),
+    plain("BINARY_FLOAT", "float", 1.5, "float"),
+    plain("BINARY_DOUBLE", "double", 2.22, "double"),
+    variable("FLOAT", 2, 333, "3.33"),
+    variable("REAL", 2, -666, "-6.66"),
+    variable("DOUBLE PRECISION", 3, 5555, "5.555"),
+    variable("NUMBER", 3, 77_323, "77.323"),
+    variable("NUMBER", -2, 1, "100"),
+    variable("NUMBER", 130, 1, "0." + "0" * 129 + "1"),
+    variable("NUMBER", 0, 0, "0"),
+    number("NUMBER(10,6)", 10, 6, 4_444_400, "4.444400"),
+    number("NUMBER(38,0)", 38, 0, -(10**38) + 1, "-" + "9" * 38),
+    number("INTEGER", 38, 0, 22, "22"),
+    plain("NUMBER(2)", "int8", -99, "int"),
+    plain("NUMBER(4)", "int16", 9999, "int"),
+    plain("NUMBER(9)", "int32", 999_999_999, "int"),
+    plain("NUMBER(18)", "int64", 10**18 - 1, "long"),
+    plain("NUMBER(1,-1)", "int8", 90, "int"),
+    plain("NUMBER(16,-2)", "int64", 999_999_999_999_999_900, "long"),
+    Case(
+        "NUMBER(36,-2)",
+        decimal_column("v", 36, -2),
+        decimal(10**36 - 1),
+        "string",
+        "9" * 36 + "00",
+    ),
+    Case("NUMBER(5,7)", decimal_column("v", 5, 7), decimal(12345), "string", "0.0012345"),
+    plain("NUMBER(1) by NumberOneToBooleanConverter", "boolean", False, "boolean"),
+    moment(
+        "DATE",
+        "int64",
+        TIME + "Timestamp",
+        71_863_286_400_000,
+        "timestamp",
+        datetime(4247, 4, 5),
+    ),
+    moment(
+        "TIMESTAMP(2)",
+        "int64",
+        TIME + "Timestamp",
+        1_522_154_096_130,
+        "timestamp",
+        datetime(2018, 3, 27, 12, 34, 56, 130_000),
+    ),
+    moment(
+        "TIMESTAMP",
+        "int64",
+        TIME + "MicroTimestamp",
+        1_522_154_096_007_891,
+        "timestamp",
+        datetime(2018, 3, 27, 12, 34, 56, 7_891),
+    ),
+    text("TIMESTAMP WITH TIME ZONE", "2018-03-27T01:34:56.007891-11:00", TIME + "ZonedTimestamp"),
+    text("TIMESTAMP WITH LOCAL TIME ZONE", "2018-03-27T01:34:56.007891Z", TIME + "ZonedTimestamp"),
+    text("INTERVAL YEAR TO MONTH", "P-3Y-6M0DT0H0M0S", TIME + "Interval"),
+    text("INTERVAL DAY TO SECOND", "P0Y0M-1DT-2H-3M-4.56S", TIME + "Interval"),
+    # interval.handling.mode=numeric
+    plain("INTERVAL DAY TO SECOND", "int64", -93_784_560_000, "long", TIME + "MicroDuration"),
+    # decimal.handling.mode=string
+    text("NUMBER(38,10)", "1234567890123456789012345678.1234567890"),
+]
+CASES = [("sqlserver", case) for case in SQL_SERVER] + [("oracle", case) for case in ORACLE]
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    CASES,
+    ids=[f"{name} {case.source} {case.block.get('name', '')}" for name, case in CASES],
+)
+def test_a_documented_type_is_mirrored_exactly(name: str, case: Case) -> None:
+    dialect = DIALECTS[name]
+    columns = (KEY, case.block)
+    messages = [
+        event(name, "c", n, after={"id": n, "v": value}, columns=columns)
+        for n, value in enumerate((case.raw, None))
+    ]
+
+    plan = planned(messages, dialect)
+
+    (schema,) = plan.known
+    assert [str(c.type) for c in mirror_columns(schema, "t", dialect)] == ["int", case.iceberg]
+    assert rows_of(messages, plan) == [{"id": 0, "v": case.value}, {"id": 1, "v": None}]
+
+
+def test_a_number_is_the_same_key_whatever_scale_it_is_sent_with() -> None:
+    # Oracle's driver gives 100 as 1 with two zeros before the point, LogMiner as it is.
+    key = {**VARIABLE, "field": "id", "optional": False}
+    columns = (key, column("v", "string"))
+    read, streamed = ({"scale": -2, "value": decimal(1)}, {"scale": 0, "value": decimal(100)})
+    messages = [
+        event("oracle", "r", 1, after={"id": read, "v": "a"}, columns=columns),
+        event("oracle", "u", 2, after={"id": streamed, "v": "b"}, columns=columns),
+    ]
+
+    assert rows_of(messages, planned(messages, DIALECTS["oracle"])) == [{"id": "100", "v": "b"}]
+
+
+def test_a_deleted_row_is_found_by_a_number_in_the_messages_key() -> None:
+    key = {**VARIABLE, "field": "id", "optional": False}
+    columns = (key, column("v", "string"))
+    row = {"id": {"scale": 1, "value": decimal(15)}, "v": "a"}
+    messages = [
+        event("oracle", "c", 1, after=row, columns=columns),
+        event("oracle", "d", 2, before=row, columns=columns),
+    ]
+
+    assert rows_of(messages, planned(messages, DIALECTS["oracle"])) == []
+
+
+@pytest.mark.parametrize("name", ["sqlserver", "oracle"])
+@pytest.mark.parametrize(
+    ("kind", "raw"), [("string", UNAVAILABLE), ("bytes", base64_of(UNAVAILABLE.encode()))]
+)
+def test_a_large_value_that_an_update_left_out_is_never_taken_for_a_value(
+    name: str, kind: str, raw: str
+) -> None:
+    # varchar(max), varbinary(max), CLOB and BLOB that the update did not touch.
+    columns = (KEY, column("v", kind))
+    message = event(name, "u", 1, after={"id": 1, "v": raw}, columns=columns)
+    plan = planned([message], DIALECTS[name])
+
+    with pytest.raises(MissingValueError):
+        rows_of([message], plan)
