@@ -10,16 +10,20 @@ a change of the key, with the rows that are left of them.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from cdc.model import SourceTable
+from tests.unit.connector_sources import (
+    MOMENT,
+    SOURCES,
+    moments,
+    source_schema,
+    source_values,
+    texts,
+)
 from tests.unit.messages import Block, Message, Row, column
 
-SERVER = "server1"
 JSON_TEXT = "io.debezium.data.Json"
-MOMENT = 1_559_729_468_470  # milliseconds
 CUSTOMERS = (
     column("id", "int32", optional=False),
     column("first_name", "string", optional=False),
@@ -34,132 +38,6 @@ ANNE = {
 }
 UPDATE_DESCRIPTION = "io.debezium.connector.mongodb.changestream.updatedescription"
 TRUNCATED_ARRAY = "io.debezium.connector.mongodb.changestream.truncatedarray"
-
-
-@dataclass(frozen=True)
-class Source:
-    """How one database's messages name their table and their place in its log."""
-
-    connector: str
-    schema: str
-    own: tuple[Block, ...]  # the fields of the source block behind those that all databases have
-    names: Mapping[str, str]  # of the source block, such as db and table
-    topic: str
-    table: SourceTable
-    place: Callable[[int], dict[str, Any]]
-    snapshot_place: dict[str, Any]
-
-
-def _texts(*names: str, optional: bool = True) -> tuple[Block, ...]:
-    return tuple(column(name, "string", optional=optional) for name in names)
-
-
-def _binary_log(connector: str) -> Source:
-    return Source(
-        connector=connector,
-        schema=f"io.debezium.connector.{connector}.Source",
-        own=(
-            column("table", "string"),
-            column("server_id", "int64", optional=False),
-            column("gtid", "string"),
-            column("file", "string", optional=False),
-            column("pos", "int64", optional=False),
-            column("row", "int32", optional=False),
-            column("thread", "int64"),
-            column("query", "string"),
-        ),
-        names={"db": "inventory", "table": "customers"},
-        topic=f"{SERVER}.inventory.customers",
-        table=SourceTable(SERVER, "inventory", "inventory", "customers"),
-        place=lambda n: {"server_id": 1, "file": "binlog.000003", "pos": 154 + n, "row": 0},
-        snapshot_place={"server_id": 0, "file": "binlog.000003", "pos": 154, "row": 0},
-    )
-
-
-SOURCES = {
-    "postgres": Source(
-        connector="postgresql",
-        schema="io.debezium.connector.postgresql.Source",
-        own=(
-            *_texts("schema", "table", optional=False),
-            *(column(name, "int64") for name in ("txId", "lsn", "xmin")),
-        ),
-        names={"db": "testDB", "schema": "public", "table": "customers"},
-        topic=f"{SERVER}.public.customers",
-        table=SourceTable(SERVER, "testDB", "public", "customers"),
-        place=lambda n: {"txId": 555, "lsn": 24_023_128 + n},
-        snapshot_place={"txId": 554, "lsn": 24_023_128},
-    ),
-    "mysql": _binary_log("mysql"),
-    "mariadb": _binary_log("mariadb"),
-    "sqlserver": Source(
-        connector="sqlserver",
-        schema="io.debezium.connector.sqlserver.Source",
-        own=(
-            *_texts("schema", "table", optional=False),
-            *_texts("change_lsn", "commit_lsn"),
-            column("event_serial_no", "int64"),
-        ),
-        names={"db": "testDB", "schema": "dbo", "table": "customers"},
-        topic=f"{SERVER}.testDB.dbo.customers",
-        table=SourceTable(SERVER, "testDB", "dbo", "customers"),
-        place=lambda n: {
-            "change_lsn": f"00000027:{0x758 + 8 * n:08x}:0003",
-            "commit_lsn": f"00000027:{0x758 + 8 * n:08x}:0005",
-            "event_serial_no": 1,
-        },
-        snapshot_place={"commit_lsn": "00000027:00000758:0001"},
-    ),
-    "oracle": Source(
-        connector="oracle",
-        schema="io.debezium.connector.oracle.Source",
-        own=(
-            *_texts("schema", "table", optional=False),
-            *_texts("txId", "scn", "commit_scn", "lcr_position", "rs_id"),
-            column("ssn", "int64"),
-            column("redo_thread", "int32"),
-            *_texts("user_name", "redo_sql", "row_id"),
-            column("commit_ts_ms", "int64"),
-            column("start_scn", "string"),
-            column("start_ts_ms", "int64"),
-            column("txSeq", "int64"),
-        ),
-        names={"db": "ORCLPDB1", "schema": "DEBEZIUM", "table": "CUSTOMERS"},
-        topic=f"{SERVER}.DEBEZIUM.CUSTOMERS",
-        table=SourceTable(SERVER, "ORCLPDB1", "DEBEZIUM", "CUSTOMERS"),
-        place=lambda n: {
-            "txId": "06001c0027030000",
-            "scn": str(2_122_185 - n),  # those of the changes themselves interleave
-            "commit_scn": str(2_122_185 + n),
-            "rs_id": "001234.00012345.0124",
-            "ssn": 1,
-            "redo_thread": 1,
-            "user_name": "user",
-            "row_id": "AAASgjAAMAAAACnAAA",
-            "commit_ts_ms": MOMENT,
-            "start_scn": "2122100",
-            "start_ts_ms": MOMENT,
-            "txSeq": n,
-        },
-        snapshot_place={"scn": "2122185", "ssn": 0},
-    ),
-    "mongodb": Source(
-        connector="mongodb",
-        schema="io.debezium.connector.mongo.Source",
-        own=(
-            column("collection", "string", optional=False),
-            column("ord", "int32", optional=False),
-            column("lsid", "string"),
-            column("txnNumber", "int64"),
-            column("wallTime", "int64"),
-        ),
-        names={"db": "inventory", "collection": "customers"},
-        topic=f"{SERVER}.inventory.customers",
-        table=SourceTable(SERVER, "inventory", "inventory", "customers"),
-        place=lambda n: {"ts_ms": MOMENT + n, "ord": 31, "wallTime": MOMENT + n},
-        snapshot_place={"ts_ms": MOMENT, "ord": -1},
-    ),
-}
 
 
 def event(
@@ -197,7 +75,7 @@ def event(
         "source": source_values(source, n, snapshot=op == "r"),
         "transaction": None,
         "op": op,
-        **_moments(MOMENT + 3_000),
+        **moments(MOMENT + 3_000),
     }
     fields = [
         {**struct, "field": "before"},
@@ -205,7 +83,7 @@ def event(
         source_schema(source),
         _transaction(),
         column("op", "string", optional=False),
-        *(column(name, "int64") for name in _moments(0)),
+        *(column(name, "int64") for name in moments(0)),
     ]
     key_fields = [block for block in columns if block["field"] in key_columns]
     return Message(
@@ -268,7 +146,7 @@ def document_event(
 def document_key(id_: str) -> bytes:
     """Write the key of a MongoDB document's messages."""
     name = f"{SOURCES['mongodb'].topic}.Key"
-    return _with_schema({"id": id_}, list(_texts("id", optional=False)), name)
+    return _with_schema({"id": id_}, list(texts("id", optional=False)), name)
 
 
 def tombstone(deleted: Message) -> Message:
@@ -283,6 +161,19 @@ def without_schemas(message: Message) -> Message:
         for part in (message.key, message.value)
     )
     return replace(message, key=key, value=value)
+
+
+def unwrapped(message: Message) -> Message:
+    """Give a record as ExtractNewRecordState writes it, deletes rewritten and the op added."""
+    if message.value is None:
+        return message
+    parts = json.loads(message.value)
+    whole, change = parts["schema"], parts["payload"]
+    (row,) = (field for field in whole["fields"] if field["field"] == "after")
+    added = {"__deleted": "true" if change["op"] == "d" else "false", "__op": change["op"]}
+    fields = [*row["fields"], *texts(*added)]
+    payload = {**(change["after"] or change["before"]), **added}
+    return replace(message, value=_with_schema(payload, fields, row["name"]))
 
 
 def life_of_rows(dialect: str) -> tuple[list[Message], list[dict[str, Any]]]:
@@ -323,39 +214,6 @@ def _life_of_documents() -> tuple[list[Message], list[dict[str, Any]]]:
     return messages, [{"id": "1004", "document": marie}]
 
 
-def source_values(source: Source, n: int, *, snapshot: bool) -> dict[str, Any]:
-    """Fill the source block of the nth change."""
-    fields = [block["field"] for block in source_schema(source)["fields"]]
-    common = {
-        "version": "3.6.1.Final",
-        "connector": source.connector,
-        "name": SERVER,
-        "snapshot": "true" if snapshot else "false",
-        **_moments(MOMENT),
-    }
-    place = source.snapshot_place if snapshot else source.place(n)
-    return dict.fromkeys(fields) | common | dict(source.names) | place
-
-
-def source_schema(source: Source) -> Block:
-    """Describe the source block."""
-    marks = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
-    snapshot = column(
-        "snapshot", "string", logical="io.debezium.data.Enum", parameters={"allowed": marks}
-    )
-    fields = [
-        *_texts("version", "connector", "name", optional=False),
-        column("ts_ms", "int64", optional=False),
-        {**snapshot, "default": "false"},
-        column("db", "string", optional=False),
-        column("sequence", "string"),
-        column("ts_us", "int64"),
-        column("ts_ns", "int64"),
-        *source.own,
-    ]
-    return column("source", "struct", optional=False, logical=source.schema, fields=fields)
-
-
 def _update_description() -> Block:
     truncated = {
         "type": "struct",
@@ -382,10 +240,6 @@ def _transaction() -> Block:
     )
     fields = [column("id", "string", optional=False), *orders]
     return column("transaction", "struct", logical="event.block", fields=fields)
-
-
-def _moments(millis: int) -> dict[str, int]:
-    return {"ts_ms": millis, "ts_us": millis * 1_000, "ts_ns": millis * 1_000_000}
 
 
 def _with_schema(payload: Row, fields: list[Block], name: str, **more: Any) -> bytes:

@@ -4,23 +4,27 @@ The messages are made from Debezium's documentation, not recorded: see connector
 """
 
 import itertools
+import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from cdc.decode import decode_changes
 from cdc.dialect import Dialect
+from cdc.errors import NoKeyError
 from cdc.model import OP, POSITION
 from connectors import DIALECTS
 from tests.unit.connector_messages import (
     ANNE,
-    SOURCES,
     document_event,
     event,
     life_of_rows,
     tombstone,
+    unwrapped,
 )
-from tests.unit.messages import arrays, final_rows, planned
+from tests.unit.connector_sources import SOURCES
+from tests.unit.messages import arrays, column, final_rows, planned
 
 MONGODB = DIALECTS["mongodb"]
 TRUNCATES = ("postgres", "mysql", "mariadb", "oracle")
@@ -86,6 +90,31 @@ def test_a_redelivered_change_keeps_its_position(dialect: Dialect) -> None:
     decoded = decode_changes(0, *arrays([insert, insert]), planned([insert], dialect))
 
     assert len(set(pa.concat_tables(decoded.changes)[POSITION].to_pylist())) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in DIALECTS if name != "mongodb"])
+def test_rows_without_their_envelope_are_the_same_rows_of_the_same_table(name: str) -> None:
+    messages, expected = life_of_rows(name)
+    flat = [unwrapped(message) for message in messages]
+
+    plan = planned(flat, DIALECTS[name])
+    table = decode_changes(0, *arrays(flat), plan).table
+
+    assert final_rows(flat, plan) == expected
+    assert table is not None
+    assert (table.schema, table.table) == (SOURCES[name].table.schema, SOURCES[name].table.table)
+
+
+def test_a_document_taken_apart_is_refused_since_its_key_is_none_of_its_fields() -> None:
+    # ExtractNewDocumentState names the key id and the same field of the row _id.
+    flat = [column("_id", "int32"), column("name", "string"), column("__op", "string")]
+    block = {"type": "struct", "fields": flat, "optional": False, "name": "s.db.coll"}
+    value = {"schema": block, "payload": {"_id": 1, "name": "a", "__op": "c"}}
+    text = json.dumps(value, separators=(",", ":")).encode()
+    message = replace(document_event("c", 1, "1", after="{}"), value=text)
+
+    with pytest.raises(NoKeyError):
+        planned([message], MONGODB)
 
 
 @pytest.mark.parametrize("name", TRUNCATES)
