@@ -26,6 +26,21 @@ class ConnectorRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class DocumentedType:
+    """One type of a source database as the types page shows it."""
+
+    source: str  # as the database names it
+    schema: SourceType  # as Debezium sends it
+    settings: str = ""  # the connector's settings under which it does
+    note: str = ""  # what happens at the edges, beyond what is said of the schema
+
+
+def as_sent(source: SourceType) -> SourceType:
+    """Take a type for what its message says."""
+    return source
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One source database."""
 
@@ -45,6 +60,8 @@ class Dialect:
     connector_config: Callable[[ConnectorRequest], dict[str, str]]
     # Connects to the database and says what it found, or raises SourceUnreachableError.
     probe: Callable[[str], str]
+    # What a type means in this database where its message does not say all.
+    understood: Callable[[SourceType], SourceType] = as_sent
     # The field of the source block that names the table.
     table_field: str = "table"
     # Reads a table's columns from the database at a URL, in the types that Debezium writes under

@@ -4,16 +4,35 @@ from cdc.errors.base import MirrorError
 
 
 class UnmappableTypeError(MirrorError):
-    """A source column has a type that no mapping covers."""
+    """A source column has no exact form in the type that it has, or that the config chooses."""
 
-    def __init__(self, table: str, column: str, source_type: str) -> None:
-        super().__init__(table, column, source_type)
+    def __init__(
+        self,
+        table: str,
+        column: str,
+        source_type: str,
+        wanted: str | None = None,
+        choices: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(table, column, source_type, wanted, choices)
         self.table, self.column, self.source_type = table, column, source_type
+        self.wanted, self.choices = wanted, choices
 
     def __str__(self) -> str:
+        where = f"{self.table}.{self.column} has type {self.source_type}"
+        if self.wanted is None:
+            return (
+                f"{where}, which has no exact Iceberg type. "
+                "Leave the column out with the connector's column.exclude.list."
+            )
+        if not self.choices:
+            return (
+                f"{where}, but types in the config says that it is {self.wanted}. "
+                "Remove that: its messages say themselves what it is."
+            )
         return (
-            f"{self.table}.{self.column} has type {self.source_type}, which has no exact Iceberg "
-            "type. Leave the column out with the connector's column.exclude.list."
+            f"{where}, which cannot be {self.wanted} without loss. "
+            f"Choose one of {', '.join(self.choices)} for it under types in the config."
         )
 
 

@@ -13,11 +13,13 @@ from pyiceberg.types import (
     IntegerType,
     ListType,
     LongType,
+    MapType,
     NestedField,
     StringType,
     StructType,
     TimestampType,
     TimestamptzType,
+    TimeType,
 )
 
 from cdc.errors import ForeignTableError
@@ -32,6 +34,7 @@ PRIMITIVES: dict[type[IcebergType], pa.DataType] = {
     StringType: pa.string(),
     BinaryType: pa.binary(),
     DateType: pa.date32(),
+    TimeType: pa.time64("us"),
     TimestampType: pa.timestamp("us"),
     TimestamptzType: pa.timestamp("us", "UTC"),
 }
@@ -52,6 +55,8 @@ def arrow_type(kind: IcebergType, table: str) -> pa.DataType:
         return pa.decimal128(kind.precision, kind.scale)
     if isinstance(kind, ListType):
         return pa.list_(_field(kind.element_field, table))
+    if isinstance(kind, MapType):
+        return pa.map_(_field(kind.key_field, table), _field(kind.value_field, table))
     if isinstance(kind, StructType):
         return pa.struct([_field(member, table) for member in kind.fields])
     if type(kind) not in PRIMITIVES:

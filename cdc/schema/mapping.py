@@ -1,67 +1,37 @@
 """A source table's columns as Iceberg columns.
 
-Nothing is rounded or cut: what Iceberg has no exact type for becomes text, and a type that has no
-exact form at all is refused.
+Nothing is rounded or cut: what Iceberg has no exact type for becomes text, and a choice that has no
+exact conversion is refused before anything is written.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IcebergType,
-    IntegerType,
     ListType,
-    LongType,
+    MapType,
     NestedField,
     StringType,
     StructType,
-    TimestampType,
-    TimestamptzType,
 )
 
+from cdc import logical
+from cdc.config.type_choices import MOMENTS, Otherwise, TypeChoice, parse_type_choice
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError, UnmappableTypeError, UnmirrorableColumnError
 from cdc.model import RESERVED, SourceSchema, SourceType
+from cdc.schema.type_table import ANY_DECIMAL, ROWS
 
-PRECISION: Final = "connect.decimal.precision"
 WIDEST_DECIMAL: Final = 38
 # Ids of a schema under construction; the real ones are assigned when it is whole.
 UNASSIGNED: Final = 0
-
-BY_KIND: Final[dict[str, IcebergType]] = {
-    "int8": IntegerType(),
-    "int16": IntegerType(),
-    "int32": IntegerType(),
-    "int64": LongType(),
-    "float": FloatType(),
-    "double": DoubleType(),
-    "boolean": BooleanType(),
-    "string": StringType(),
-    "bytes": BinaryType(),
-}
-BY_LOGICAL: Final[dict[str, IcebergType]] = {
-    "io.debezium.time.Date": DateType(),
-    "org.apache.kafka.connect.data.Date": DateType(),
-    "io.debezium.time.Timestamp": TimestampType(),
-    "org.apache.kafka.connect.data.Timestamp": TimestampType(),
-    "io.debezium.time.MicroTimestamp": TimestampType(),
-    "io.debezium.time.ZonedTimestamp": TimestamptzType(),
-    # Spark reads no table that has Iceberg's time type, and 24:00:00 fits none.
-    "io.debezium.time.Time": StringType(),
-    "org.apache.kafka.connect.data.Time": StringType(),
-    "io.debezium.time.MicroTime": StringType(),
-    "io.debezium.data.VariableScaleDecimal": StringType(),
-}
-# Nanoseconds fit no type of format v2, and cutting them would be silent.
-NESTED: Final = frozenset({"array", "map", "struct"})
-REFUSED: Final = frozenset({"io.debezium.time.NanoTimestamp", "io.debezium.time.NanoTime"})
+NESTED: Final = (ListType, MapType, StructType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,26 +41,49 @@ class MirrorColumn:
     name: str
     type: IcebergType
     key: bool
+    otherwise: Otherwise = Otherwise.REJECT
 
 
-def mirror_columns(schema: SourceSchema, table: str, dialect: Dialect) -> tuple[MirrorColumn, ...]:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a type stands, for errors."""
+
+    table: str
+    column: str
+    dialect: Dialect
+
+
+def mirror_columns(
+    schema: SourceSchema, table: str, dialect: Dialect, types: Mapping[str, str] | None = None
+) -> tuple[MirrorColumn, ...]:
     """Map a source table's columns, the key's first.
+
+    Args:
+        schema: The columns and the key of the source table.
+        table: Its name, for errors.
+        dialect: What its database brings of its own.
+        types: The types that the config chooses, by column.
 
     Raises:
         NoKeyError: The source table has no key, so that its rows cannot be told apart.
-        UnmappableTypeError: A column has a type without an exact Iceberg type.
+        UnmappableTypeError: A column has no exact form in its type.
         UnmirrorableColumnError: Iceberg, or the mirror, can have no such column.
     """
     _refuse_unmirrorable(schema, table)
-    types = {column.name: column.type for column in schema.columns}
-    missing = [name for name in schema.key if name not in types]
+    sources = {column.name: column.type for column in schema.columns}
+    missing = [name for name in schema.key if name not in sources]
     if not schema.key or missing:
         raise NoKeyError(table, tuple(missing))
-    names = [*schema.key, *(name for name in types if name not in schema.key)]
-    return tuple(
-        MirrorColumn(name, _type_of(types[name], table, name, dialect), name in schema.key)
-        for name in names
-    )
+    names = [*schema.key, *(name for name in sources if name not in schema.key)]
+    columns = []
+    for name in names:
+        place = _Place(table, name, dialect)
+        choice = parse_type_choice(types[name]) if types and name in types else TypeChoice()
+        kind = _chosen(sources[name], choice, place)
+        if name in schema.key:
+            _refuse_key(kind, choice, place)
+        columns.append(MirrorColumn(name, kind, name in schema.key, choice.otherwise))
+    return tuple(columns)
 
 
 def iceberg_schema(columns: tuple[MirrorColumn, ...]) -> Schema:
@@ -100,6 +93,15 @@ def iceberg_schema(columns: tuple[MirrorColumn, ...]) -> Schema:
     inexact = any(c.key and isinstance(c.type, FloatType | DoubleType) for c in columns)
     identifiers = [] if inexact else [f.field_id for f in fields if f.required]
     return assign_fresh_schema_ids(Schema(*fields, identifier_field_ids=identifiers))
+
+
+def choices_of(source: SourceType) -> tuple[str, ...]:
+    """Name the types that a rule may choose for a column, beside the one it has by itself."""
+    own = ROWS[logical.meaning(source) or source.kind].choices
+    if source.element is None:
+        return own
+    row = ROWS[logical.meaning(source.element) or source.element.kind]
+    return (*own, *(f"list<{name}>" for name in (row.iceberg, *row.choices)))
 
 
 def _refuse_unmirrorable(schema: SourceSchema, table: str) -> None:
@@ -113,51 +115,90 @@ def _refuse_unmirrorable(schema: SourceSchema, table: str) -> None:
             reason = "there are two of that name"
         elif column.name.partition(".")[0] in nested and "." in column.name:
             reason = "its name is also the path to a field of another column"
-        elif column.name in schema.key and column.type.kind in NESTED and not _is_text(column.type):
-            reason = "a key cannot be nested"
         if reason is not None:
             raise UnmirrorableColumnError(table, column.name, reason)
 
 
-def _is_text(source: SourceType) -> bool:
-    """Say whether a nested type is mirrored as text."""
-    return isinstance(BY_LOGICAL.get(source.logical or ""), StringType)
+def _refuse_key(kind: IcebergType, choice: TypeChoice, place: _Place) -> None:
+    if isinstance(kind, NESTED):
+        raise UnmirrorableColumnError(place.table, place.column, "a key cannot be nested")
+    if choice.otherwise is not Otherwise.REJECT:
+        # Rows whose keys were replaced could not be told apart.
+        reason = f'a key cannot be replaced, but its type says "or {choice.otherwise}"'
+        raise UnmirrorableColumnError(place.table, place.column, reason)
 
 
-def _type_of(source: SourceType, table: str, column: str, dialect: Dialect) -> IcebergType:
-    own = dialect.iceberg_type(source)
-    if own is not None:
-        return NestedField.model_validate(
-            {"id": 1, "name": column, "required": False, "type": own}
-        ).field_type
-    if source.logical in REFUSED or source.kind == "map":
-        raise UnmappableTypeError(table, column, str(source))
-    if source.logical == "org.apache.kafka.connect.data.Decimal":
-        return _decimal(source, table, column)
-    if source.logical in BY_LOGICAL:
-        return BY_LOGICAL[source.logical]
+def _chosen(source: SourceType, choice: TypeChoice, place: _Place) -> IcebergType:
+    if choice.semantic is not None and choice.semantic != source:
+        wanted = str(choice.semantic)
+        raise UnmappableTypeError(place.table, place.column, str(source), wanted)
+    kind = _type_of(source, place, choice.iceberg)
+    if choice.otherwise is Otherwise.NEAREST and str(kind) not in MOMENTS:
+        wanted = f'{kind} "or nearest"'
+        raise UnmappableTypeError(place.table, place.column, str(source), wanted, MOMENTS)
+    return kind
+
+
+def _type_of(source: SourceType, place: _Place, wanted: str | None = None) -> IcebergType:
+    """Give the type that is wanted for a column or a part of it, or else the one it has."""
+    if wanted is not None and wanted.startswith("list<") and source.element is not None:
+        return _list(_type_of(source.element, place, wanted[5:-1]))
+    if wanted is not None and _allowed(source, wanted):
+        return _parsed(wanted)
+    own = place.dialect.iceberg_type(source)
+    kind = _shared_type(source, place) if own is None else _parsed(own)
+    if wanted is not None and str(kind) != wanted:
+        raise UnmappableTypeError(
+            place.table, place.column, str(source), wanted, (str(kind), *choices_of(source))
+        )
+    return kind
+
+
+def _allowed(source: SourceType, wanted: str) -> bool:
+    name = ANY_DECIMAL if wanted.startswith(ANY_DECIMAL) else wanted
+    row = ROWS[logical.meaning(source) or source.kind]
+    return name in row.choices or name == row.iceberg
+
+
+def _shared_type(source: SourceType, place: _Place) -> IcebergType:
+    name = logical.meaning(source)
+    if name == logical.DECIMAL:
+        return _decimal(source)
+    if source.logical == logical.DECIMAL:
+        # Without its scale, or as anything but bytes, it says no number.
+        raise UnmappableTypeError(place.table, place.column, f"{source} without a scale")
+    row = ROWS[name or source.kind]
     if source.element is not None:
-        element = _type_of(source.element, table, column, dialect)
-        return ListType(element_id=UNASSIGNED, element=element, element_required=False)
-    if source.kind == "struct":
-        if not source.fields:
-            raise UnmappableTypeError(table, column, "a struct without fields")
-        members = [
-            NestedField(UNASSIGNED, f.name, _type_of(f.type, table, column, dialect), False)
-            for f in source.fields
-        ]
-        return StructType(*members)
-    return BY_KIND[source.kind]
+        return _list(_type_of(source.element, place))
+    if source.kind == "map":
+        key, value = (_type_of(field.type, place) for field in source.fields)
+        return MapType(UNASSIGNED, key, UNASSIGNED, value, value_required=False)
+    if row.iceberg != "struct":
+        return _parsed(row.iceberg)
+    if not source.fields:
+        raise UnmappableTypeError(place.table, place.column, "a struct without fields")
+    if len({field.name for field in source.fields}) < len(source.fields):
+        reason = "it has two fields of one name"
+        raise UnmirrorableColumnError(place.table, place.column, reason)
+    return StructType(
+        *(NestedField(UNASSIGNED, f.name, _type_of(f.type, place), False) for f in source.fields)
+    )
 
 
-def _decimal(source: SourceType, table: str, column: str) -> IcebergType:
-    try:
-        scale = int(source.parameter("scale") or "none")
-        precision = int(source.parameter(PRECISION) or WIDEST_DECIMAL)
-    except ValueError as error:
-        raise UnmappableTypeError(table, column, f"{source} without a scale") from error
-    if source.kind != "bytes":
-        raise UnmappableTypeError(table, column, str(source))
-    if not 0 <= scale <= precision <= WIDEST_DECIMAL:
+def _list(element: IcebergType) -> ListType:
+    return ListType(element_id=UNASSIGNED, element=element, element_required=False)
+
+
+def _parsed(text: str) -> IcebergType:
+    field = {"id": 1, "name": "x", "required": False, "type": text}
+    return NestedField.model_validate(field).field_type
+
+
+def _decimal(source: SourceType) -> IcebergType:
+    scale = logical.decimal_scale(source)
+    precision = logical.decimal_precision(source)
+    if precision is None:
+        precision = WIDEST_DECIMAL
+    if scale is None or not 0 <= scale <= precision <= WIDEST_DECIMAL:
         return StringType()
     return DecimalType(precision, scale)

@@ -5,7 +5,7 @@ from connectors.mariadb.catalog import columns
 from connectors.mariadb.connector_config import connector_config
 from connectors.mariadb.position import POSITION_FIELDS, position
 from connectors.mariadb.probe import probe
-from connectors.mariadb.type_map import iceberg_type
+from connectors.mariadb.type_map import iceberg_type, understood
 
 DIALECT = Dialect(
     name="mariadb",
@@ -16,6 +16,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    understood=understood,
     columns=columns,
     proven=True,
     exact_snapshot=True,

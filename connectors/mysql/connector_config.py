@@ -33,4 +33,6 @@ def binlog_settings(request: ConnectorRequest) -> dict[str, str]:
         "snapshot.mode": "initial",
         # The default, long, turns unsigned numbers above 2^63 negative.
         "bigint.unsigned.handling.mode": "precise",
+        # If that is changed, the type's name still tells what a negative number was.
+        "datatype.propagate.source.type": r".+\.(BIGINT|INT8) UNSIGNED.*",
     }

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 400  # lines
 BANNED_NAMES = {"utils.py", "json.py", "types.py"}
 
-SHARED = {"cdc.errors", "cdc.model", "cdc.dialect"}
+SHARED = {"cdc.errors", "cdc.model", "cdc.logical", "cdc.dialect"}
 STAGES = {
     *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.write"),
     *("cdc.commit", "cdc.apply", "cdc.maintain", "cdc.observe", "cdc.sandbox"),
@@ -18,7 +18,8 @@ STAGES = {
 MAY_IMPORT = {
     "cdc.errors": set[str](),
     "cdc.model": {"cdc.errors"},
-    "cdc.dialect": {"cdc.errors", "cdc.model"},
+    "cdc.logical": {"cdc.model"},
+    "cdc.dialect": {"cdc.errors", "cdc.model", "cdc.logical"},
     "cdc.config": SHARED,
     **{stage: SHARED | {"cdc.config"} for stage in STAGES},  # never one another
     "connectors": SHARED | {"cdc.config"},

@@ -57,7 +57,7 @@ def parsed(text: str | None) -> Any:
 
 
 def bits(value: bytes | None) -> Any:
-    return None if value is None else int.from_bytes(value, "little")
+    return None if value is None else int.from_bytes(value, "big")
 
 
 def number(text: str | None) -> Any:

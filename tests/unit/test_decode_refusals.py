@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
-from cdc.decode.base64_columns import decode_base64_decimals
 from cdc.decode.json_payloads import read_payloads
 from cdc.errors import (
     ManyTablesError,
@@ -176,8 +175,8 @@ def test_a_delete_without_its_key_is_refused() -> None:
     assert bad_offsets(decode(GOOD, delete({"id": None}, offset=11))) == [11]
 
 
-@pytest.mark.parametrize("days", [-2147472692, 2147483647])
-def test_an_infinite_date_may_be_a_key(days: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("days", [-2440588, 2147483647])
+def test_a_date_of_any_year_may_be_a_key(days: int, tmp_path: Path) -> None:
     block = column("id", "int32", optional=False, logical="io.debezium.time.Date")
     message = insert({"id": days, "v": "x"}, table=Table((block, column("v", "string"))))
 
@@ -222,12 +221,6 @@ def test_the_placeholder_for_an_unsent_value_is_refused_in_every_form(
         decode(message, plan=planned([message], POSTGRES))
 
     assert raised.value.column == "b"
-
-
-@pytest.mark.parametrize("unscaled", [10**38, -(10**38), 2**127 - 1, -(2**127)])
-def test_a_number_of_39_digits_does_not_fit_38(unscaled: int) -> None:
-    with pytest.raises(pa.ArrowInvalid):
-        decode_base64_decimals(pa.array([decimal(unscaled)]), pa.decimal128(38, 0))
 
 
 @pytest.mark.parametrize("number", [b"1.5", b"-0.5", b"1e-3"])

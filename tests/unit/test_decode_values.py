@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from cdc.decode.connect_schema import SchemaBlockError, columns_of, source_type
-from cdc.decode.json_payloads import read_payloads
-from cdc.decode.values import convert, raw_type, readable
+from cdc.decode.json_payloads import json_type, read_payloads
+from cdc.decode.values import convert
 from cdc.model import SourceColumn, SourceSchema, SourceType
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from connectors import DIALECTS
@@ -62,7 +62,7 @@ def converted(block: Block, values: list[Any]) -> list[Any]:
     """Take values the whole way: JSON, raw column, the table's column."""
     source = source_type(block)
     payloads = pa.array([json.dumps({"v": value}).encode() for value in values], pa.binary())
-    raw = read_payloads(payloads, pa.schema([("v", raw_type(source))])).table["v"].chunk(0)
+    raw = read_payloads(payloads, pa.schema([("v", json_type(source))])).table["v"].chunk(0)
     target = table_type(source)
     column = convert(raw, source, target)
     assert column.type == target
@@ -84,7 +84,7 @@ def converted(block: Block, values: list[Any]) -> list[Any]:
         ({"type": "string"}, "zoë 🚀 \u0000", "zoë 🚀 \u0000"),
         ({"type": "bytes"}, "", b""),
         ({"type": "bytes"}, base64_of(b"\x00\xff"), b"\x00\xff"),
-        (named("bytes", "io.debezium.data.Bits", length="12"), "FQ==", b"\x15"),
+        (named("bytes", "io.debezium.data.Bits", length="12"), "FQ==", b"\x00\x15"),
         (named("string", "io.debezium.data.Json"), '{"a": 1.10}', '{"a": 1.10}'),
         (named("string", "io.debezium.data.Enum", allowed="a,b"), "a", "a"),
         (named("int32", "io.debezium.time.Year"), 1901, 1901),
@@ -161,7 +161,6 @@ def test_a_zoned_text_becomes_a_moment(text: str, moment: datetime) -> None:
         (named("string", ZONED_TIMESTAMP), "2024-02-30T00:00:00Z"),
         (named("string", ZONED_TIMESTAMP), "2024-01-01T00:00:00"),
         (named("string", ZONED_TIMESTAMP), "2024-01-01T00:00:00.1234567Z"),
-        (named("string", ZONED_TIMESTAMP), "+10000-01-01T00:00:00Z"),
         (named("int64", TIMESTAMP), 2**63 - 1),
         (named("int64", TIMESTAMP), -(2**63)),
         (numeric(5, 2), decimal(100_000)),
@@ -314,12 +313,16 @@ def test_a_slice_of_lists_converts_its_own_rows() -> None:
     assert column.to_pylist() == [None, [b"\x01", None], []]
 
 
-def test_a_map_is_not_readable_wherever_it_hides() -> None:
-    text = SourceType("string")
-    map_ = SourceType("map", fields=(SourceColumn("key", text), SourceColumn("value", text)))
-    hidden = SourceType("struct", fields=(SourceColumn("m", SourceType("array", element=map_)),))
+def test_maps_convert_whatever_their_keys() -> None:
+    text: Block = {"type": "map", "keys": {"type": "string"}, "values": {"type": "string"}}
+    number: Block = {"type": "map", "keys": {"type": "int16"}, "values": {"type": "double"}}
 
-    assert [readable(kind) for kind in (map_, hidden, text)] == [False, False, True]
+    assert converted(text, [{"k": "v", "n": None}, None, {}]) == [
+        [("k", "v"), ("n", None)],
+        None,
+        [],
+    ]
+    assert converted(number, [[[3, 0.5]], None]) == [[(3, 0.5)], None]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from pyiceberg.types import (
     IntegerType,
     ListType,
     LongType,
+    MapType,
     NestedField,
     StringType,
     StructType,
@@ -33,6 +34,13 @@ POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]
 INT = SourceType("int32")
 CONNECT = "org.apache.kafka.connect.data."
 TIME = "io.debezium.time."
+
+
+VARIABLE_SCALE = SourceType(
+    "struct",
+    "io.debezium.data.VariableScaleDecimal",
+    fields=(SourceColumn("scale", INT), SourceColumn("value", SourceType("bytes"))),
+)
 
 
 def numeric(**parameters: str) -> SourceType:
@@ -73,7 +81,15 @@ def mapped(kind: SourceType, dialect: Dialect = MYSQL) -> IcebergType:
         (SourceType("string", "io.debezium.data.Enum"), StringType()),
         (SourceType("bytes", "io.debezium.data.Bits"), BinaryType()),
         (SourceType("string", "of.somebody.Else"), StringType()),
-        (SourceType("struct", "io.debezium.data.VariableScaleDecimal"), StringType()),
+        (VARIABLE_SCALE, StringType()),
+        (SourceType("int64", TIME + "NanoTimestamp"), TimestampType()),
+        (SourceType("int64", TIME + "NanoTime"), StringType()),
+        (SourceType("string", TIME + "IsoDate"), DateType()),
+        (SourceType("string", TIME + "IsoTime"), StringType()),
+        (SourceType("string", TIME + "IsoTimestamp"), TimestampType()),
+        # A name on another kind than its own means nothing.
+        (SourceType("string", TIME + "Date"), StringType()),
+        (SourceType("int32", TIME + "ZonedTimestamp"), IntegerType()),
         (numeric(scale="2", **{PRECISION: "10"}), DecimalType(10, 2)),
         (numeric(scale="38", **{PRECISION: "38"}), DecimalType(38, 38)),
         (numeric(scale="2"), DecimalType(38, 2)),
@@ -105,12 +121,23 @@ def test_arrays_and_structs_map_their_parts() -> None:
     assert members == [("x", DoubleType(), False), ("wkb", BinaryType(), False)]
 
 
+def test_a_map_maps_its_parts() -> None:
+    pair = (SourceColumn("key", INT), SourceColumn("value", SourceType("bytes")))
+
+    found = mapped(SourceType("map", fields=pair))
+
+    assert isinstance(found, MapType)
+    assert (found.key_type, found.value_type) == (IntegerType(), BinaryType())
+    assert not found.value_required
+
+
 @pytest.mark.parametrize(
     "kind",
     [
-        SourceType("int64", TIME + "NanoTimestamp"),
-        SourceType("int64", TIME + "NanoTime"),
-        SourceType("map", fields=(SourceColumn("key", INT), SourceColumn("value", INT))),
+        numeric(),
+        numeric(scale="x"),
+        SourceType("string", CONNECT_DECIMAL, (("scale", "2"),)),
+        SourceType("struct"),
     ],
     ids=str,
 )
