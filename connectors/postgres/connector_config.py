@@ -25,4 +25,6 @@ def connector_config(request: ConnectorRequest) -> dict[str, str]:
         # By default truncates are left out.
         "skipped.operations": "none",
         "snapshot.mode": "initial",
+        # By default columns of types that Debezium does not know, such as composites, are left out.
+        "include.unknown.datatypes": "true",
     }

@@ -141,6 +141,10 @@ def test_unsigned_numbers_are_kept_whole(name: str) -> None:
     assert config["bigint.unsigned.handling.mode"] == "precise"
 
 
+def test_postgres_leaves_out_no_column_of_a_type_that_debezium_does_not_know() -> None:
+    assert DIALECTS["postgres"].connector_config(REQUEST)["include.unknown.datatypes"] == "true"
+
+
 def test_oracle_leaves_out_no_large_object_no_open_transaction_and_no_month() -> None:
     config = DIALECTS["oracle"].connector_config(REQUEST)
 
