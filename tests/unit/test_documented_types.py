@@ -92,6 +92,9 @@ SQL_SERVER = [
     moment("time(3)", "int32", TIME + "Time", 86_399_999, "string", "23:59:59.999000"),
     moment("time(6)", "int64", TIME + "MicroTime", 49_050_123_456, "string", "13:37:30.123456"),
     moment(
+        "time(7)", "int64", TIME + "NanoTime", 49_050_123_456_700, "string", "13:37:30.123456700"
+    ),
+    moment(
         "smalldatetime",
         "int64",
         TIME + "Timestamp",
@@ -115,6 +118,14 @@ SQL_SERVER = [
         "timestamp",
         datetime(2018, 6, 20, 15, 13, 16, 945_104),
     ),
+    moment(
+        "datetime2(7)",
+        "int64",
+        TIME + "NanoTimestamp",
+        1_529_507_596_945_104_700,
+        "string",
+        "2018-06-20 15:13:16.945104700",
+    ),
     text("datetimeoffset", "2018-06-20T15:13:16.9451047+02:00", TIME + "ZonedTimestamp"),
     # time.precision.mode=connect
     moment("date", "int32", CONNECT + "Date", 17_702, "date", date(2018, 6, 20)),
@@ -126,6 +137,17 @@ SQL_SERVER = [
         1_529_507_596_945,
         "timestamp",
         datetime(2018, 6, 20, 15, 13, 16, 945_000),
+    ),
+    # time.precision.mode=isostring
+    moment("date", "string", TIME + "IsoDate", "2017-09-15Z", "date", date(2017, 9, 15)),
+    moment("time", "string", TIME + "IsoTime", "04:05:11.789Z", "string", "04:05:11.789000"),
+    moment(
+        "datetime2(7)",
+        "string",
+        TIME + "IsoTimestamp",
+        "9999-12-31T23:59:59.9999999Z",
+        "string",
+        "9999-12-31 23:59:59.999999900",
     ),
     # decimal.handling.mode=string and double, binary.handling.mode=hex
     text("decimal(38,4)", "-12345678901234567890123456789012.3450"),
@@ -190,12 +212,29 @@ ORACLE = [
         "timestamp",
         datetime(2018, 3, 27, 12, 34, 56, 7_891),
     ),
+    moment(
+        "TIMESTAMP(9)",
+        "int64",
+        TIME + "NanoTimestamp",
+        1_522_154_096_125_456_789,
+        "string",
+        "2018-03-27 12:34:56.125456789",
+    ),
     text("TIMESTAMP WITH TIME ZONE", "2018-03-27T01:34:56.007891-11:00", TIME + "ZonedTimestamp"),
     text("TIMESTAMP WITH LOCAL TIME ZONE", "2018-03-27T01:34:56.007891Z", TIME + "ZonedTimestamp"),
     text("INTERVAL YEAR TO MONTH", "P-3Y-6M0DT0H0M0S", TIME + "Interval"),
     text("INTERVAL DAY TO SECOND", "P0Y0M-1DT-2H-3M-4.56S", TIME + "Interval"),
     # interval.handling.mode=numeric
     plain("INTERVAL DAY TO SECOND", "int64", -93_784_560_000, "long", TIME + "MicroDuration"),
+    # time.precision.mode=isostring
+    moment(
+        "TIMESTAMP(9)",
+        "string",
+        TIME + "IsoTimestamp",
+        "2018-03-27T12:34:56.125456789Z",
+        "string",
+        "2018-03-27 12:34:56.125456789",
+    ),
     # decimal.handling.mode=string
     text("NUMBER(38,10)", "1234567890123456789012345678.1234567890"),
 ]
