@@ -69,6 +69,8 @@ class Dialect:
     columns: "Callable[[str, SourceTable, Mapping[str, str]], tuple[SourceColumn, ...]] | None" = (
         None
     )
+    # The database's types as Debezium sends them, for the types page.
+    source_types: tuple[DocumentedType, ...] = ()
     # Whether tests run against the real server, or against messages in the documented form alone.
     proven: bool = False
     # Whether a row that the snapshot read never comes as an insert after it, so that an insert can

@@ -4,6 +4,7 @@ from cdc.dialect import Dialect
 from connectors.mongodb.connector_config import connector_config
 from connectors.mongodb.position import POSITION_FIELDS, position
 from connectors.mongodb.probe import probe
+from connectors.mongodb.source_types import SOURCE_TYPES
 from connectors.mongodb.type_map import iceberg_type
 
 DIALECT = Dialect(
@@ -16,4 +17,5 @@ DIALECT = Dialect(
     connector_config=connector_config,
     probe=probe,
     table_field="collection",
+    source_types=SOURCE_TYPES,
 )

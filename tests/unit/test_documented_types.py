@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cdc.decode.connect_schema import columns_of
 from cdc.errors import MissingValueError
 from cdc.schema import mirror_columns
 from connectors import DIALECTS
@@ -259,6 +260,14 @@ def test_a_documented_type_is_mirrored_exactly(name: str, case: Case) -> None:
     (schema,) = plan.known
     assert [str(c.type) for c in mirror_columns(schema, "t", dialect)] == ["int", case.iceberg]
     assert rows_of(messages, plan) == [{"id": 0, "v": case.value}, {"id": 1, "v": None}]
+
+
+@pytest.mark.parametrize(("name", "cases"), [("sqlserver", SQL_SERVER), ("oracle", ORACLE)])
+def test_every_type_of_the_types_page_is_tried(name: str, cases: list[Case]) -> None:
+    tried = {columns_of({"type": "struct", "fields": [case.block]})[0].type for case in cases}
+
+    assert [t.source for t in DIALECTS[name].source_types if t.schema not in tried] == []
+    assert len(DIALECTS[name].source_types) > 25
 
 
 def test_a_number_is_the_same_key_whatever_scale_it_is_sent_with() -> None:
