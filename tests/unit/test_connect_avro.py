@@ -1,9 +1,16 @@
-"""The Avro schemas that tests make are those that a real converter registered."""
+"""The Avro schemas that tests make are those of a real converter, and mean what JSON's mean."""
 
 import json
 from typing import Any
 
+import pytest
+
+from cdc.decode.avro_schema import parse_schema
+from cdc.decode.connect_schema import source_type
+from connectors import DIALECTS
 from tests.unit.connect_avro import avro_schema
+from tests.unit.connector_messages import life_of_rows
+from tests.unit.documented_types import CASES, Case
 from tests.unit.messages import RECORDED, read_recorded
 
 # Named anew for Avro, or recorded in Avro alone.
@@ -53,3 +60,21 @@ def test_a_made_schema_is_the_one_that_a_converter_registered() -> None:
 
     assert missing == INCOMPARABLE
     assert len(registered) > 30
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_the_messages_of_every_database_have_the_same_types_in_avro(name: str) -> None:
+    messages, _ = life_of_rows(name)
+    parts = {part for message in messages for part in (message.key, message.value) if part}
+
+    for block in (json.loads(part)["schema"] for part in parts):
+        assert parse_schema(json.dumps(avro_schema(block))).source == source_type(block)
+
+
+@pytest.mark.parametrize(
+    "case", [case for _, case in CASES], ids=lambda case: f"{case.source} {case.block.get('name')}"
+)
+def test_a_documented_type_is_the_same_in_avro(case: Case) -> None:
+    row = {"type": "struct", "fields": [case.block], "optional": False, "name": "s.t.Value"}
+
+    assert parse_schema(json.dumps(avro_schema(row))).source == source_type(row)
