@@ -38,10 +38,10 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast lint format lock docker clean
+.PHONY: help setup demo test test-fast bench-decode lint format lock docker clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 setup: $(SYNCED) $(JAVA_FOUND) ## Install everything that the other targets need.
 
@@ -55,6 +55,9 @@ test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/pytest tests/unit $(ARGS)
+
+bench-decode: setup ## Measure the decoder next to Spark's own readers and fastavro.
+	@.venv/bin/python -m tests.bench.decode
 
 lint: $(SYNCED) ## Check the style and the types.
 	@.venv/bin/ruff check .

@@ -244,6 +244,8 @@ class _Chunk:
             order.append(rows)
             arrays.append(array)
         found = np.concatenate(order)
+        if not len(found):
+            return pa.nulls(len(part.rows), column.type)
         by_row = np.argsort(found)
         places = np.searchsorted(found[by_row], part.rows)
         inside = np.minimum(places, len(found) - 1)

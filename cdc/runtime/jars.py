@@ -32,28 +32,32 @@ def spark_jars() -> list[Path]:
         JarsMissingError: The folder that the variable names has none.
     """
     chosen = os.environ.get(JARS_VARIABLE)
-    folder = Path(chosen) if chosen else _cached()
+    folder = Path(chosen) if chosen else cached_jars(f"spark-{spark_version()}")
     jars = sorted(folder.glob("*.jar"))
     if not jars:
         raise JarsMissingError(str(folder))
     return jars
 
 
-def _cached() -> Path:
-    """Give the cache's folder for the Spark version that is installed."""
-    minor = ".".join(version("pyspark").split(".")[:2])
-    lock = read_lock(f"spark-{minor}")
+def cached_jars(name: str) -> Path:
+    """Give the cache's folder of a locked set of jars, downloading them the first time."""
+    lock = read_lock(name)
 
     def download(into: Path) -> None:
         processes = Processes(Path(tempfile.gettempdir()))
         try:
-            with reporting(logger.info, f"downloading Spark's connectors ({lock.extent})"):
+            with reporting(logger.info, f"downloading {name} ({lock.extent})"):
                 fetch_lock(lock, into, processes)
         finally:
             processes.close()
 
     cache = Cache(cache_folder(), check_cancelled=lambda: None, progress=logger.info)
     return cache.entry(lock.entry_name, download)
+
+
+def spark_version() -> str:
+    """Give the minor version of the Spark that is installed, which names the sets of jars."""
+    return ".".join(version("pyspark").split(".")[:2])
 
 
 def main(arguments: Sequence[str] = sys.argv[1:]) -> None:

@@ -20,7 +20,7 @@ KAFKA = "4.3.1"
 SPARK = "4.0.0"  # the connectors of this version serve the whole minor version
 
 # Sets whose roots are all there is: Spark has the rest of what they need.
-_COMPLETE = {"spark-4.0"}
+_COMPLETE = {"spark-4.0", "spark-avro-4.0"}
 
 # What Connect gives to its plugins anyway. A second copy inside a plugin clashes or is dead weight.
 _GIVEN_BY_CONNECT = {
@@ -60,6 +60,8 @@ ROOTS: dict[str, list[Artifact]] = {
         _root("org.apache.commons:commons-pool2:2.12.0"),
         _root("org.xerial:sqlite-jdbc:3.53.2.0"),
     ],
+    # Only the benchmark of the decoder runs Spark's own reader.
+    "spark-avro-4.0": [_root(f"org.apache.spark:spark-avro_2.13:{SPARK}")],
 }
 
 

@@ -1,0 +1,41 @@
+"""A hundred thousand damaged messages: none crashes, hangs or gets lost."""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# The programs run side by side, each in a process of its own: a crash is then seen as one.
+RUNS = [("json", 1, 40_000), ("avro", 1, 40_000), ("schemaless", 1, 20_000)]
+LONGEST_SECONDS = 600
+
+
+def damage(format_: str, seed: int, count: int) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tests.fuzz.decode", format_, str(seed), str(count)]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False
+    )
+
+
+def test_damaged_messages_are_applied_quarantined_or_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        done = list(threads.map(lambda run: damage(*run), RUNS))
+
+    counted = 0
+    for (format_, _, count), process in zip(RUNS, done, strict=True):
+        assert process.returncode == 0, (format_, process.stdout[-2000:], process.stderr[-4000:])
+        outcome = json.loads(process.stdout)
+        ends = {end: outcome.get(end, 0) for end in ("applied", "quarantined", "named error")}
+        with capsys.disabled():
+            print(f"\n{format_}: {ends} {outcome['errors']}")
+        assert sum(ends.values()) >= count
+        # A mutation that is always caught, or never, would prove nothing.
+        assert min(ends["applied"], ends["quarantined"]) > count // 50
+        counted += sum(ends.values())
+    assert counted >= 100_000
