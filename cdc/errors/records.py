@@ -64,7 +64,9 @@ class MissingValueError(MirrorError):
     def __str__(self) -> str:
         return (
             f"A change in {self.topic} leaves out the unchanged value of {self.column}, which this "
-            "version cannot fill yet. Run ALTER TABLE … REPLICA IDENTITY FULL on the source table."
+            "version cannot fill yet. In PostgreSQL run ALTER TABLE … REPLICA IDENTITY FULL on the "
+            "source table. SQL Server and Oracle log a large value only when it changes: leave the "
+            "column out with column.exclude.list in the connector."
         )
 
 
