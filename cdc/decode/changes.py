@@ -1,6 +1,6 @@
 """One chunk of a topic partition's records to an Arrow table of changes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.config.type_choices import Otherwise
 from cdc.decode.envelope import Layout, RawChanges, layout_of, read_changes
 from cdc.decode.fitting import fitted
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
@@ -39,6 +40,8 @@ class DecodePlan:
     schema: pa.Schema | None
     known: frozenset[SourceSchema]
     wire: Wire = field(default_factory=Wire)
+    # What stands in for a value that does not fit, by column.
+    otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
 
     @property
     def flat(self) -> bool:
@@ -193,8 +196,9 @@ class _Chunk:
         arrays = []
         for column in target:
             array = pa.nulls(len(raw.rows), column.type)
-            if column.name in types and row.type.get_field_index(column.name) >= 0:
-                values = pc.struct_field(row, column.name)
+            place = row.type.get_field_index(column.name)
+            if column.name in types and place >= 0:
+                values = pc.struct_field(row, [place])  # by name, a dot in it would make a path
                 array = self._fitted(values, raw.rows, types[column.name], column)
             if column.name in keys:
                 array = pc.replace_with_mask(array, pa.array(by_key), self._key(keys, column))
@@ -213,7 +217,8 @@ class _Chunk:
     def _fitted(self, raw: pa.Array, rows: Rows, source: SourceType, column: pa.Field) -> pa.Array:
         if unavailable(raw):
             raise MissingValueError(self.plan.topic, column.name)
-        array, bad = fitted(raw, source, column.type, column.name)
+        otherwise = self.plan.otherwise.get(column.name, Otherwise.REJECT)
+        array, bad = fitted(raw, source, column.type, column.name, otherwise)
         self._reject(BadMessage(int(rows[message.row]), message.reason) for message in bad)
         return array
 

@@ -2,16 +2,25 @@
 
 import pyarrow as pa
 
+from cdc.config.type_choices import Otherwise
 from cdc.decode.messages import BadMessage
 from cdc.decode.parts import in_parts
-from cdc.decode.values import convert
+from cdc.decode.values import convert, fallback
 from cdc.model import SourceType
 
 
 def fitted(
-    raw: pa.Array, source: SourceType, target: pa.DataType, column: str
+    raw: pa.Array,
+    source: SourceType,
+    target: pa.DataType,
+    column: str,
+    otherwise: Otherwise = Otherwise.REJECT,
 ) -> tuple[pa.Array, list[BadMessage]]:
-    """Convert a column; a value that does not fit is null in it, and its row and reason given."""
+    """Convert a column.
+
+    A value that does not fit gives way to what the config asks for; without that, or where nothing
+    can stand in for it, it is null in the column, and its row and reason are given.
+    """
     reasons: dict[int, str] = {}
 
     def attempt(start: int, count: int) -> pa.Array | None:
@@ -24,9 +33,21 @@ def fitted(
 
     pieces, bad = [pa.array([], target)], []
     for start, count, part in in_parts(len(raw), attempt):
-        pieces.append(part if part is not None else pa.nulls(count, target))
         if part is None:
+            part = _instead(raw.slice(start, count), source, target, otherwise)
+        if part is None:
+            part = pa.nulls(count, target)
             bad.append(BadMessage(start, reasons[start]))
+        pieces.append(part)
     if len(pieces) == 2:
         return pieces[1], bad
     return pa.concat_arrays(pieces), bad
+
+
+def _instead(
+    raw: pa.Array, source: SourceType, target: pa.DataType, otherwise: Otherwise
+) -> pa.Array | None:
+    try:
+        return fallback(raw, source, target, otherwise)
+    except (pa.ArrowException, OverflowError, ValueError):
+        return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import CatalogType, MirrorConfig, ResolvedRule
+from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
@@ -165,7 +166,15 @@ class Tables:
             schema = arrow_schema(table.schema, str(table.name))
             mirrored.plan = TopicPlan(
                 decode=DecodePlan(
-                    mirrored.topic, self._dialect, schema, frozenset(mirrored.known), self.wire
+                    mirrored.topic,
+                    self._dialect,
+                    schema,
+                    frozenset(mirrored.known),
+                    self.wire,
+                    otherwise={
+                        name: parse_type_choice(text).otherwise
+                        for name, text in mirrored.rule.types.items()
+                    },
                 ),
                 key=mirrored.key,
                 deletes=mirrored.rule.deletes,

@@ -2,11 +2,13 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from cdc.config.type_choices import Otherwise
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.decode.json_messages import MOST_PREFIXES
 from cdc.errors import ManyTablesError, MissingValueError
@@ -351,6 +353,31 @@ def test_a_value_that_does_not_fit_is_named_and_the_other_rows_are_kept() -> Non
     assert bad.offset == 70
     assert "price" in bad.reason and "decimal128(5, 2)" in bad.reason
     assert [row["id"] for row in rows_of(decoded)] == [n for n in range(100) if n != 70]
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "wanted"),
+    [
+        (Otherwise.NULL, [None, date(2024, 2, 29), None]),
+        (Otherwise.NEAREST, [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]),
+    ],
+)
+def test_a_declared_choice_stands_in_for_what_does_not_fit(
+    otherwise: Otherwise, wanted: list[Any]
+) -> None:
+    texts = ["-infinity", "2024-02-29T00:00:00Z", "infinity"]
+    until = column("until", "string", logical="io.debezium.time.ZonedTimestamp")
+    table = Table((*ORDERS.columns, until))
+    messages = [
+        insert({"id": place, "until": text}, table=table, offset=place)
+        for place, text in enumerate(texts)
+    ]
+    plan = replace(planned(messages, POSTGRES), otherwise={"until": otherwise})
+
+    decoded = decode_changes(0, *arrays(messages), plan)
+
+    assert decoded.bad == ()
+    assert [row["until"] and row["until"].date() for row in rows_of(decoded)] == wanted
 
 
 def test_slices_of_larger_arrays_are_decoded_as_they_are() -> None:
