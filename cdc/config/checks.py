@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from cdc.config.type_choices import PRIMITIVES, parse_type_choice, timed
 from cdc.errors import Problem
 
+TYPE_NAMES = (*PRIMITIVES, "decimal(p,s)", "list<...>")
 PLACEHOLDERS = ("server", "database", "schema", "table")
 
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
@@ -120,15 +122,32 @@ def words(value: Sequence[str]) -> None:
         raise Misfit(*problems)
 
 
-def type_names(value: Mapping[str, str]) -> None:
-    """Accept a type name for each column."""
-    problems = [
-        Problem(column, "names no type", 'Such as "string".')
-        for column, name in value.items()
-        if not name.strip() or not column.strip()
-    ]
+def type_choices(value: Mapping[str, str]) -> None:
+    """Accept a type for each column: see `type_choices.py` for the grammar."""
+    problems = []
+    for column, text in value.items():
+        try:
+            if not column.strip():
+                raise ValueError("names no column")
+            parse_type_choice(text)
+        except ValueError as error:
+            typo = nearest(text.split("(")[0], TYPE_NAMES)
+            advice = f"Did you mean {typo}?" if typo else f"Known are {', '.join(TYPE_NAMES)}."
+            problems.append(Problem(column, str(error), advice))
     if problems:
         raise Misfit(*problems)
+
+
+def unmergeable_types(path: str, types: Mapping[str, str]) -> list[Problem]:
+    """List the columns for which a type is chosen that Spark cannot merge."""
+    return [
+        Problem(
+            f"{path}.{column}",
+            "is a time, which Spark cannot merge",
+            'Choose "string" or "long", or deletes = "equality".',
+        )
+        for column in timed(types)
+    ]
 
 
 def interval(value: str) -> None:

@@ -251,7 +251,10 @@ class TableRule:
         tuple[str, ...], Check(checks.words), "Key columns of a table without a primary key"
     ] = ()
     types: Annotated[
-        Mapping[str, str], Check(checks.type_names), "Iceberg types of columns, by column"
+        Mapping[str, str],
+        Check(checks.type_choices),
+        'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
+        "connectors/README.md says which there are",
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -302,6 +305,9 @@ class TablesConfig:
             for index, match in enumerate(matches)
             if match in matches[:index]
         ]
+        for index, rule in enumerate(self.rules):
+            if (rule.deletes or self.defaults.deletes) is DeleteKind.POSITIONAL:
+                problems.extend(checks.unmergeable_types(f"rules[{index}].types", rule.types))
         if problems:
             raise Misfit(*problems)
 

@@ -8,6 +8,7 @@ of Debezium and Kafka Connect, `io.debezium.time.MicroTimestamp` or
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -75,6 +76,15 @@ def parse_type_choice(text: str) -> TypeChoice:
     if otherwise is Otherwise.NEAREST and iceberg is not None and iceberg not in MOMENTS:
         raise ValueError(f'ends with "or nearest", which only {", ".join(MOMENTS)} have')
     return TypeChoice(iceberg, semantic, otherwise)
+
+
+def timed(types: Mapping[str, str]) -> list[str]:
+    """Name the columns for which Iceberg's time is chosen."""
+    return [
+        column
+        for column, text in types.items()
+        if (parse_type_choice(text).iceberg or "").split("<")[-1].rstrip(">") == "time"
+    ]
 
 
 def _is_semantic(text: str) -> bool:

@@ -1,11 +1,12 @@
 """Raw columns into the table's types; the rows whose value does not fit are found by themselves."""
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cdc.config.type_choices import Otherwise
 from cdc.decode.messages import BadMessage
 from cdc.decode.parts import in_parts
-from cdc.decode.values import convert, fallback
+from cdc.decode.values import convert, fallback, surely_unfit
 from cdc.model import SourceType
 
 
@@ -21,6 +22,13 @@ def fitted(
     A value that does not fit gives way to what the config asks for; without that, or where nothing
     can stand in for it, it is null in the column, and its row and reason are given.
     """
+    if otherwise is not Otherwise.REJECT:
+        odd = surely_unfit(raw, source, target)
+        if pc.any(odd).as_py():
+            rest = pc.if_else(odd, pa.scalar(None, raw.type), raw)
+            values, bad = fitted(rest, source, target, column, otherwise)
+            substitutes = fallback(raw.filter(odd), source, target, otherwise)
+            return pc.replace_with_mask(values, odd, substitutes), bad
     reasons: dict[int, str] = {}
 
     def attempt(start: int, count: int) -> pa.Array | None:

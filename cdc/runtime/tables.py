@@ -186,7 +186,8 @@ class Tables:
 
     def _create(self, topic: str, source: SourceTable, schema: SourceSchema) -> MirroredTable:
         name = target_name(self._config.target, source)
-        columns = mirror_columns(schema, str(source), self._dialect)
+        rule = self._config.tables.rule_for(source.schema, source.table)
+        columns = mirror_columns(schema, str(source), self._dialect, rule.types)
         properties = {
             **TABLE_PROPERTIES,
             MIRROR_PROPERTY: self._config.name,
@@ -230,7 +231,7 @@ class Tables:
 
     def _difference(self, mirrored: MirroredTable, schema: SourceSchema) -> SchemaDifference:
         name = str(mirrored.source)
-        columns = mirror_columns(schema, name, self._dialect)
+        columns = mirror_columns(schema, name, self._dialect, mirrored.rule.types)
         return difference(mirrored.table.schema, columns, name)
 
 

@@ -192,14 +192,11 @@ partition = ["day(at)"]
 exclude = ["note"]
 hash = ["email"]
 key = ["id"]
-types = { payload = "string" }
 """)
 
     paths = [problem.path for problem in not_yet(config)]
 
-    assert paths == [
-        f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "key", "types")
-    ]
+    assert paths == [f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "key")]
 
 
 @pytest.mark.parametrize("connector", list(Connector))

@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cdc.config.type_choices import Otherwise
 from cdc.decode.values.moments import (
@@ -13,7 +15,7 @@ from cdc.decode.values.moments import (
     UNITS,
 )
 from cdc.decode.values.proleptic import DAY, days_of, parse_date, parse_moment
-from cdc.logical import meaning
+from cdc.logical import CONNECT_DATE, DATE, NANO_TIMESTAMP, ZONED_TIMESTAMP, meaning
 from cdc.model import SourceType
 
 FIRST_DAY: Final = days_of(1, 1, 1)
@@ -47,6 +49,29 @@ def fallback(
         name = meaning(source) or ""
         return pa.array([_nearest_micro(value, name) for value in values], pa.int64()).cast(target)
     raise pa.ArrowInvalid(f"a value that does not fit {target}, which has no nearest value")
+
+
+def surely_unfit(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
+    """Mark values that `convert` would refuse, as far as that is known without trying.
+
+    Where something stands for them there may be many, such as the infinite end of a validity.
+    """
+    name = meaning(source)
+    infinite: list[Any] = []
+    if pa.types.is_date(target) and name in (DATE, CONNECT_DATE):
+        infinite = [days for days in INFINITE_DAYS if abs(days) < 2**31]
+    elif pa.types.is_timestamp(target) and name == ZONED_TIMESTAMP:
+        odd = pc.match_substring_regex(raw, r"\.\d{6}\d*[1-9]\d*[^\d]|infinity")
+        return pc.fill_null(odd, False)
+    elif pa.types.is_timestamp(target) and name == NANO_TIMESTAMP:
+        nanos = pc.fill_null(raw, 0).to_numpy(zero_copy_only=False)
+        return pa.array(nanos % 1_000 != 0)
+    elif pa.types.is_timestamp(target) and name in UNITS:
+        step = UNITS[name]
+        infinite = [nanos // step for nanos in INFINITE_NANOS if nanos % step == 0]
+    else:
+        return pa.array(np.zeros(len(raw), np.bool_))
+    return pc.is_in(raw, pa.array(infinite, raw.type))
 
 
 def _nearest_day(value: Any) -> int | None:
