@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from cdc.config import MirrorConfig
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from cdc.sandbox import MysqlEndpoint
+    from tests.integration.databases import Source
     from tests.integration.stack import Stack
 
 # Spark's JVMs live for minutes here: compiling their code to the last degree costs more than it
@@ -27,6 +30,7 @@ TESTS = Path(__file__).parent
 MARKED = ("unit", "fuzz", "spark", "integration")
 
 Configure = Callable[..., MirrorConfig]
+OpenSource = Callable[[str], "Source"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -94,3 +98,32 @@ def stack() -> "Iterator[Stack]":
 
     with open_stack(lambda line: logging.getLogger("stack").info("%s", line)) as servers:
         yield servers
+
+
+@pytest.fixture(scope="session")
+def mysql(stack: "Stack") -> "MysqlEndpoint":
+    """MySQL; its tests are skipped where no server can be had, and only there."""
+    from cdc.errors import ServerUnavailableError
+
+    try:
+        return stack.mysql
+    except ServerUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def open_source(stack: "Stack", request: pytest.FixtureRequest) -> "Iterator[OpenSource]":
+    """Make a database of the test's own on the server of a connector, such as `mysql`."""
+    from tests.integration.databases import SOURCES
+
+    opened: list[Source] = []
+
+    def open_(connector: str) -> "Source":
+        if connector == "mysql":
+            request.getfixturevalue("mysql")
+        opened.append(SOURCES[connector](stack, f"{connector}{time.time_ns() % 10**10}"))
+        return opened[-1]
+
+    yield open_
+    for source in opened:
+        source.close()

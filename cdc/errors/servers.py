@@ -142,6 +142,17 @@ class DownloadError(MirrorError):
         )
 
 
+class ServerUnavailableError(MirrorError):
+    """A server that the sandbox runs where it can be had, cannot be had on this machine."""
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(server, reason)
+        self.server, self.reason = server, reason
+
+    def __str__(self) -> str:
+        return f"The sandbox can do without {self.server}, which is not to be had: {self.reason}"
+
+
 class ServerStartError(MirrorError):
     """A server of the sandbox ended, or did not answer in time."""
 

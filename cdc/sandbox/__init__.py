@@ -1,9 +1,10 @@
-"""Real PostgreSQL, MariaDB, Kafka, Kafka Connect and schema registry as local processes."""
+"""Real PostgreSQL, MariaDB, MySQL, Kafka, Kafka Connect and schema registry as local processes."""
 
 from cdc.sandbox.endpoints import (
     ConnectEndpoint,
     KafkaEndpoint,
     MariadbEndpoint,
+    MysqlEndpoint,
     PostgresEndpoint,
     RegistryEndpoint,
 )
@@ -13,6 +14,7 @@ __all__ = [
     "ConnectEndpoint",
     "KafkaEndpoint",
     "MariadbEndpoint",
+    "MysqlEndpoint",
     "PostgresEndpoint",
     "RegistryEndpoint",
     "Sandbox",

@@ -33,11 +33,13 @@ class Connect(Server):
         self._plugins = {"debezium-postgres": Path()}
         self.endpoint = ConnectEndpoint(url=f"http://{LOOPBACK}:{self._port}")
 
-    def add_plugins(self, *names: str) -> bool:
-        """Ask for further plugins; say whether one is new and a running worker must restart."""
-        new = [name for name in names if name not in self._plugins]
-        self._plugins |= {name: Path() for name in new}
-        return bool(new)
+    def lacks(self, *names: str) -> bool:
+        """Say whether a plugin is new, so that a running worker must restart to have it."""
+        return not self._plugins.keys() >= {*names}
+
+    def add_plugins(self, *names: str) -> None:
+        """Ask for further plugins; they come with the next start."""
+        self._plugins |= {name: Path() for name in names if name not in self._plugins}
 
     def fetch(self) -> None:
         """Fetch Connect and the plugins that were asked for."""

@@ -52,8 +52,8 @@ class PostgresEndpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MariadbEndpoint:
-    """A MariaDB server with a row-based binlog, and the login of a user with all privileges."""
+class BinlogEndpoint:
+    """A server with a row-based binlog, and the login of a user with all privileges."""
 
     host: str
     port: int
@@ -81,6 +81,16 @@ class MariadbEndpoint:
         except pymysql.OperationalError:
             return False
         return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MariadbEndpoint(BinlogEndpoint):
+    """A MariaDB server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MysqlEndpoint(BinlogEndpoint):
+    """A MySQL server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +221,6 @@ def _answers(url: str) -> bool:
         return False
 
 
-def _url(scheme: str, endpoint: PostgresEndpoint | MariadbEndpoint) -> str:
+def _url(scheme: str, endpoint: PostgresEndpoint | BinlogEndpoint) -> str:
     login = f"{quote(endpoint.user, safe='')}:{quote(endpoint.password, safe='')}"
     return f"{scheme}://{login}@{endpoint.host}:{endpoint.port}/{quote(endpoint.database, safe='')}"

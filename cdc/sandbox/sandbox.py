@@ -3,6 +3,7 @@
 import logging
 import os
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from enum import Enum
 from pathlib import Path
@@ -16,11 +17,13 @@ from cdc.sandbox.endpoints import (
     ConnectEndpoint,
     KafkaEndpoint,
     MariadbEndpoint,
+    MysqlEndpoint,
     PostgresEndpoint,
     RegistryEndpoint,
 )
 from cdc.sandbox.kafka import Kafka
 from cdc.sandbox.mariadb import Mariadb
+from cdc.sandbox.mysql import Mysql
 from cdc.sandbox.postgres import Postgres
 from cdc.sandbox.processes import Processes
 from cdc.sandbox.progress import Progress
@@ -38,20 +41,23 @@ class Service(Enum):
     CONNECT = "connect"
     REGISTRY = "registry"
     MARIADB = "mariadb"
+    MYSQL = "mysql"
 
 
 _NEEDS = {Service.CONNECT: Service.KAFKA}
 
-# What a service adds to Connect. The MySQL connector does not read MariaDB, but comes with it: both
-# are for the same kind of source, and Connect reads its plugins only when it starts.
+# What a service adds to Connect, which reads its plugins only when it starts. Who uses one of the
+# two databases often uses the other too: both connectors at once spare a restart.
+_BINLOG_PLUGINS = ("debezium-mariadb", "debezium-mysql")
 _PLUGINS = {
-    Service.MARIADB: ("debezium-mariadb", "debezium-mysql"),
+    Service.MARIADB: _BINLOG_PLUGINS,
+    Service.MYSQL: _BINLOG_PLUGINS,
     Service.REGISTRY: ("avro-converter",),
 }
 
 
 class Sandbox:
-    """PostgreSQL, MariaDB, Kafka, Kafka Connect with Debezium and a schema registry, right here.
+    """PostgreSQL, MariaDB, MySQL, Kafka, Connect with Debezium and a schema registry, right here.
 
     A context manager. Only what is asked for is started, on free ports of the loopback interface;
     the first start of a server downloads it into the user's cache. When the sandbox is closed, or
@@ -85,6 +91,7 @@ class Sandbox:
         self._connect = Connect(self._bench, self._kafka.endpoint)
         self._registry = Registry(self._bench)
         self._mariadb = Mariadb(self._bench)
+        self._mysql = Mysql(self._bench)
         self._started: set[Service] = set()
         self._servers: dict[Service, Server] = {
             Service.POSTGRES: self._postgres,
@@ -92,6 +99,7 @@ class Sandbox:
             Service.CONNECT: self._connect,
             Service.REGISTRY: self._registry,
             Service.MARIADB: self._mariadb,
+            Service.MYSQL: self._mysql,
         }
 
     def start(self, *services: Service) -> None:
@@ -101,20 +109,19 @@ class Sandbox:
 
         Raises:
             DownloadError: A server is neither cached nor reachable.
+            ServerUnavailableError: The same of MySQL, which not every machine can have.
             ServerStartError: A server ended or did not answer; those still starting are killed.
         """
         self._processes.check_cancelled()
         wanted = {*services, *(_NEEDS[service] for service in services if service in _NEEDS)}
         plugins = [name for service in wanted for name in _PLUGINS.get(service, ())]
-        if self._connect.add_plugins(*plugins) and self._connect.pid is not None:
+        if self._connect.pid is not None and self._connect.lacks(*plugins):
+            # First, so that a server which cannot be had does not cost the running Connect.
+            _in_parallel([server.fetch for server in self._resting(wanted)], self._processes)
             self._connect.stop()
             wanted.add(Service.CONNECT)
-        starting = [
-            server
-            for service, server in self._servers.items()
-            if service in wanted and server.pid is None
-        ]
-        _in_parallel(starting, self._processes)
+        self._connect.add_plugins(*plugins)
+        _in_parallel([server.bring_up for server in self._resting(wanted)], self._processes)
         self._started |= wanted
 
     @property
@@ -146,6 +153,12 @@ class Sandbox:
         """MariaDB, started on first use."""
         self._start_once(Service.MARIADB)
         return self._mariadb.endpoint
+
+    @property
+    def mysql(self) -> MysqlEndpoint:
+        """MySQL, started on first use."""
+        self._start_once(Service.MYSQL)
+        return self._mysql.endpoint
 
     def stop(self, service: Service) -> None:
         """End a server in its own way; its port and data stay reserved. Safe to repeat."""
@@ -193,24 +206,22 @@ class Sandbox:
     ) -> None:
         self.close()
 
+    def _resting(self, services: set[Service]) -> list[Server]:
+        return [self._servers[service] for service in services if self.pid(service) is None]
+
     def _start_once(self, service: Service) -> None:
         # Not `start`: an endpoint that is looked up must not revive a server that a test killed.
         if service not in self._started:
             self.start(service)
 
 
-def _in_parallel(servers: list[Server], processes: Processes) -> None:
-    """Fetch and start servers at once; the first failure ends the attempts of the others."""
-
-    def bring_up(server: Server) -> None:
-        server.fetch()
-        server.start()
-
-    if not servers:
+def _in_parallel(tasks: list[Callable[[], None]], processes: Processes) -> None:
+    """Do all tasks at once; the first failure ends the attempts of the others."""
+    if not tasks:
         return
     try:
-        with ThreadPoolExecutor(len(servers)) as pool:
-            attempts: list[Future[None]] = [pool.submit(bring_up, server) for server in servers]
+        with ThreadPoolExecutor(len(tasks)) as pool:
+            attempts: list[Future[None]] = [pool.submit(task) for task in tasks]
             try:
                 wait(attempts, return_when=FIRST_EXCEPTION)
             finally:

@@ -111,6 +111,11 @@ class Server(ABC):
         """The process id, or None while the server does not run."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
+    def bring_up(self) -> None:
+        """Fetch the server and start it. Safe to repeat."""
+        self.fetch()
+        self.start()
+
     def start(self) -> None:
         """Start the server and wait until it is ready; nothing happens if it runs.
 

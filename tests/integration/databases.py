@@ -1,9 +1,8 @@
 """A source database in the stack: its connector, its rows, and the comparison with its mirror."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import psycopg
 import pyarrow as pa
@@ -14,6 +13,7 @@ from pyspark.sql import SparkSession
 from cdc.dialect import ConnectorRequest
 from cdc.observe.comparison import Comparison, compare
 from cdc.observe.postgres_rows import primary_key, read_rows
+from cdc.sandbox.endpoints import BinlogEndpoint
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.integration.stack import Stack
@@ -97,21 +97,31 @@ class PostgresSource:
         return compare(mirrored(spark, mirror), source, key)
 
 
-class MariadbSource:
-    """One database of the stack's MariaDB, with a Debezium connector of its own."""
+class BinlogSource:
+    """One database of a server with a binlog, with a Debezium connector of its own."""
 
-    connector = "mariadb"
+    connector: ClassVar[str]
+    settings: ClassVar[dict[str, str]] = {}
 
     def __init__(self, stack: Stack, name: str) -> None:
         self.name = name
         self.stack = stack
-        self.endpoint = stack.mariadb
+        self.endpoint = self.server(stack)
         self.topics = Topics(stack.kafka.bootstrap_servers)
         self._run(f"CREATE DATABASE `{name}`", database=None)
+
+    @staticmethod
+    def server(stack: Stack) -> BinlogEndpoint:
+        """Return the server that holds such databases."""
+        raise NotImplementedError
 
     def execute(self, *statements: str) -> None:
         """Run statements, all in one transaction."""
         self._run(*statements, database=self.name)
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Return what a query finds, as pymysql gives it."""
+        return self._run(query, database=self.name)
 
     def _run(self, *statements: str, database: str | None) -> list[tuple[Any, ...]]:
         connection = pymysql.connect(
@@ -141,8 +151,9 @@ class MariadbSource:
             bootstrap_servers=self.stack.kafka.bootstrap_servers,
         )
         config = DIALECTS[self.connector].connector_config(request)
-        plain = {"database.ssl.mode": "disable"}
-        self.stack.connect.register(self.name, config | JSON_WITH_SCHEMAS | plain | settings)
+        self.stack.connect.register(
+            self.name, config | JSON_WITH_SCHEMAS | self.settings | settings
+        )
 
     def close(self) -> None:
         """Take the connector away."""
@@ -152,16 +163,48 @@ class MariadbSource:
         """Wait until Kafka has so many records of a table."""
         self.topics.wait_for(f"{self.name}.{self.name}.{table}", count)
 
-    def compare(
-        self, spark: SparkSession, table: str, mirror: str, key: Sequence[str]
-    ) -> Comparison:
+    def compare(self, spark: SparkSession, table: str, mirror: str) -> Comparison:
         """Compare a table with its mirror, row by row."""
         found = mirrored(spark, mirror)
         names = found.column_names
-        rows = self._run(f"SELECT {', '.join(names)} FROM {table}", database=self.name)
+        rows = self.rows(f"SELECT {', '.join(f'`{name}`' for name in names)} FROM `{table}`")
         columns = list(zip(*rows, strict=True)) or [()] * len(names)
         arrays = [pa.array(list(c), f.type) for c, f in zip(columns, found.schema, strict=True)]
-        return compare(found, pa.Table.from_arrays(arrays, names), key)
+        return compare(found, pa.Table.from_arrays(arrays, names), self.primary_key(table))
+
+    def primary_key(self, table: str) -> list[str]:
+        """Name the columns of a table's key."""
+        found = self.rows(f"SHOW KEYS FROM `{table}` WHERE Key_name = 'PRIMARY'")
+        return [row[4] for row in found]
+
+
+class MariadbSource(BinlogSource):
+    """One database of the stack's MariaDB."""
+
+    connector = "mariadb"
+    settings: ClassVar = {"database.ssl.mode": "disable"}  # the server has no certificate
+
+    @staticmethod
+    def server(stack: Stack) -> BinlogEndpoint:
+        """Return MariaDB."""
+        return stack.mariadb
+
+
+class MysqlSource(BinlogSource):
+    """One database of the stack's MySQL, where a server can be had: see the fixture `mysql`."""
+
+    connector = "mysql"
+
+    @staticmethod
+    def server(stack: Stack) -> BinlogEndpoint:
+        """Return MySQL."""
+        return stack.mysql
+
+
+Source = PostgresSource | MariadbSource | MysqlSource
+SOURCES: dict[str, type[Source]] = {
+    source.connector: source for source in (PostgresSource, MariadbSource, MysqlSource)
+}
 
 
 def mirrored(spark: SparkSession, table: str) -> pa.Table:

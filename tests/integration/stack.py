@@ -18,12 +18,14 @@ from cdc.sandbox import (
     ConnectEndpoint,
     KafkaEndpoint,
     MariadbEndpoint,
+    MysqlEndpoint,
     PostgresEndpoint,
     RegistryEndpoint,
     Sandbox,
     Service,
 )
-from cdc.sandbox.mariadb import SERVER_OPTIONS
+from cdc.sandbox.mariadb import SERVER_OPTIONS as MARIADB_OPTIONS
+from cdc.sandbox.mysql import SERVER_OPTIONS as MYSQL_OPTIONS
 from cdc.sandbox.ports import LOOPBACK, free_ports
 
 POSTGRES_IMAGE = "postgres:17"
@@ -31,6 +33,7 @@ KAFKA_IMAGE = "apache/kafka:4.3.1"
 CONNECT_IMAGE = "quay.io/debezium/connect:3.6.1.Final"
 REGISTRY_IMAGE = "apicurio/apicurio-registry:3.3.3"
 MARIADB_IMAGE = "mariadb:10.11"
+MYSQL_IMAGE = "mysql:9"
 
 READY_SECONDS = 180.0
 PASSWORD = "integration"
@@ -65,6 +68,9 @@ class Stack(Protocol):
 
     @property
     def mariadb(self) -> MariadbEndpoint: ...
+
+    @property
+    def mysql(self) -> MysqlEndpoint: ...
 
 
 @contextmanager
@@ -101,7 +107,7 @@ class ContainerStack:
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        postgres, kafka, controller, connect, registry, management, mariadb = free_ports(7)
+        postgres, kafka, controller, connect, registry, management, mariadb, mysql = free_ports(8)
         self._postgres = PostgresEndpoint(
             host=LOOPBACK, port=postgres, user="postgres", password=PASSWORD
         )
@@ -109,6 +115,7 @@ class ContainerStack:
         self._connect = ConnectEndpoint(url=f"http://{LOOPBACK}:{connect}")
         self._registry = RegistryEndpoint(root=f"http://{LOOPBACK}:{registry}")
         self._mariadb = MariadbEndpoint(host=LOOPBACK, port=mariadb, user="root", password=PASSWORD)
+        self._mysql = MysqlEndpoint(host=LOOPBACK, port=mysql, user="root", password=PASSWORD)
         self._servers = {
             Service.POSTGRES: Server(
                 postgres_container(postgres), lambda _: self._postgres.answers()
@@ -121,6 +128,7 @@ class ContainerStack:
                 registry_container(registry, management), lambda _: self._registry.answers()
             ),
             Service.MARIADB: Server(mariadb_container(mariadb), lambda _: self._mariadb.answers()),
+            Service.MYSQL: Server(mysql_container(mysql), lambda _: self._mysql.answers()),
         }
         self._created: list[Service] = []
 
@@ -175,6 +183,11 @@ class ContainerStack:
     def mariadb(self) -> MariadbEndpoint:
         self._start_once(Service.MARIADB)
         return self._mariadb
+
+    @property
+    def mysql(self) -> MysqlEndpoint:
+        self._start_once(Service.MYSQL)
+        return self._mysql
 
     def _start_once(self, service: Service) -> None:
         if service not in self._created:
@@ -269,5 +282,12 @@ def registry_container(port: int, management_port: int) -> DockerContainer:
 def mariadb_container(port: int) -> DockerContainer:
     container = DockerContainer(MARIADB_IMAGE).with_envs(MARIADB_ROOT_PASSWORD=PASSWORD)
     return on_this_network(
-        container.with_command([f"--port={port}", f"--bind-address={LOOPBACK}", *SERVER_OPTIONS])
+        container.with_command([f"--port={port}", f"--bind-address={LOOPBACK}", *MARIADB_OPTIONS])
+    )
+
+
+def mysql_container(port: int) -> DockerContainer:
+    container = DockerContainer(MYSQL_IMAGE).with_envs(MYSQL_ROOT_PASSWORD=PASSWORD)
+    return on_this_network(
+        container.with_command([f"--port={port}", f"--bind-address={LOOPBACK}", *MYSQL_OPTIONS])
     )

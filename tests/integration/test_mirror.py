@@ -4,7 +4,6 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,8 +11,8 @@ from pyspark.sql import SparkSession
 from cdc.config import MirrorConfig
 from cdc.observe import RunSummary
 from cdc.runtime.mirror import Mirror
-from tests.conftest import Configure
-from tests.integration.databases import MariadbSource, PostgresSource
+from tests.conftest import Configure, OpenSource
+from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
 
 ORDERS = """
@@ -166,10 +165,11 @@ def test_table_created_while_it_runs_joins_and_a_stop_finishes_the_batch(
     assert shop.compare(spark, "late", table).differences == 0
 
 
-def test_mirror_of_mariadb_equals_it_after_every_kind_of_change(
-    stack: Stack, spark: SparkSession, configure: Configure, tmp_path: Path
+@pytest.mark.parametrize("connector", ["mariadb", "mysql"])
+def test_mirror_of_a_binlog_database_equals_it_after_every_kind_of_change(
+    open_source: OpenSource, spark: SparkSession, configure: Configure, connector: str
 ) -> None:
-    source = MariadbSource(stack, f"maria{time.time_ns() % 10**8}")
+    source = open_source(connector)
     source.execute(
         "CREATE TABLE orders (id bigint PRIMARY KEY, customer varchar(50), amount decimal(12, 2), "
         "at datetime(6), small tinyint unsigned, big bigint unsigned) CHARACTER SET utf8mb4",
@@ -182,29 +182,26 @@ def test_mirror_of_mariadb_equals_it_after_every_kind_of_change(
         "INSERT INTO log VALUES (1, 'a'), (2, 'b')",
     )
     source.register()
-    try:
-        source.wait_for("orders", 199)
-        config = configure(
-            topics=f"{source.name}.{source.name}.*",
-            servers=source.topics.servers,
-            connector="mariadb",
-        )
-        run_once(spark, config)
-        source.execute(
-            "UPDATE orders SET amount = -5, customer = NULL WHERE id % 7 = 0",
-            "DELETE FROM orders WHERE id % 5 = 0",
-            "UPDATE orders SET id = id + 1000 WHERE id % 13 = 0",
-        )
-        source.execute("TRUNCATE log")
-        source.execute("INSERT INTO log VALUES (3, 'c')")
-        source.wait_for("log", 4)
-        run_once(spark, config)
+    source.wait_for("orders", 199)
+    config = configure(
+        topics=f"{source.name}.{source.name}.*",
+        servers=source.topics.servers,
+        connector=connector,
+    )
+    run_once(spark, config)
+    source.execute(
+        "UPDATE orders SET amount = -5, customer = NULL WHERE id % 7 = 0",
+        "DELETE FROM orders WHERE id % 5 = 0",
+        "UPDATE orders SET id = id + 1000 WHERE id % 13 = 0",
+    )
+    source.execute("TRUNCATE log")
+    source.execute("INSERT INTO log VALUES (3, 'c')")
+    source.wait_for("log", 4)
+    run_once(spark, config)
 
-        for table in ("orders", "log"):
-            found = source.compare(spark, table, f"shop.{source.name}.{table}", ["id"])
-            assert found.differences == 0, f"{table}: {found}"
-    finally:
-        source.close()
+    for table in ("orders", "log"):
+        found = source.compare(spark, table, f"shop.{source.name}.{table}")
+        assert found.differences == 0, f"{table}: {found}"
 
 
 def wait_until(true: object, seconds: float = 120.0) -> None:

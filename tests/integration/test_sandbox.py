@@ -17,8 +17,12 @@ import pymysql
 import pytest
 from confluent_kafka import Consumer, Message
 
-from cdc.errors import ConnectorFailedError
-from cdc.sandbox import PostgresEndpoint, Sandbox, Service
+from cdc.dialect import ConnectorRequest
+from cdc.errors import ConnectorFailedError, DownloadError, ServerUnavailableError
+from cdc.sandbox import MysqlEndpoint, PostgresEndpoint, Sandbox, Service
+from cdc.sandbox.endpoints import BinlogEndpoint
+from connectors import DIALECTS
+from connectors.mysql.probe import probe
 
 JSON = {
     "key.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -31,8 +35,26 @@ JSON = {
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox() as opened:
-        opened.start(*Service)
+        opened.start(*(service for service in Service if service is not Service.MYSQL))
         yield opened
+
+
+@pytest.fixture(scope="module")
+def mysql(sandbox: Sandbox) -> MysqlEndpoint:
+    """The one server that not every machine can have."""
+    try:
+        return sandbox.mysql
+    except ServerUnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["mariadb", "mysql"])
+def binlog_server(sandbox: Sandbox, request: pytest.FixtureRequest) -> BinlogEndpoint:
+    """MariaDB and MySQL, one after the other."""
+    if request.param == "mysql":
+        found: BinlogEndpoint = request.getfixturevalue("mysql")
+        return found
+    return sandbox.mariadb
 
 
 @pytest.fixture(scope="module")
@@ -63,20 +85,22 @@ def postgres_connector(shop: PostgresEndpoint, name: str) -> dict[str, str]:
     }
 
 
-def mariadb_connector(sandbox: Sandbox, name: str) -> dict[str, str]:
-    return {
-        "connector.class": "io.debezium.connector.mariadb.MariaDbConnector",
-        "database.hostname": sandbox.mariadb.host,
-        "database.port": str(sandbox.mariadb.port),
-        "database.user": sandbox.mariadb.user,
-        "database.password": sandbox.mariadb.password,
-        "database.server.id": "5001",
-        "database.ssl.mode": "disable",
-        "database.include.list": "shop",
-        "topic.prefix": name,
-        "schema.history.internal.kafka.bootstrap.servers": sandbox.kafka.bootstrap_servers,
-        "schema.history.internal.kafka.topic": f"_history_{name}",
-    }
+def binlog_connector(sandbox: Sandbox, server: BinlogEndpoint, name: str) -> dict[str, str]:
+    dialect = DIALECTS["mysql" if isinstance(server, MysqlEndpoint) else "mariadb"]
+    request = ConnectorRequest(
+        name=name,
+        topic_prefix=name,
+        hostname=server.host,
+        port=server.port,
+        user=server.user,
+        password=server.password,
+        database="shop",
+        tables=("shop.orders",),
+        bootstrap_servers=sandbox.kafka.bootstrap_servers,
+    )
+    # The server of MariaDB has no certificate; that of MySQL refuses a password in the clear.
+    plain = {} if isinstance(server, MysqlEndpoint) else {"database.ssl.mode": "disable"}
+    return dialect.connector_config(request) | plain
 
 
 def read(sandbox: Sandbox, topic: str, count: int) -> list[Message]:
@@ -152,26 +176,39 @@ def test_snapshot_and_update_of_postgres_arrive_as_json(
     assert changes == [("r", {"id": 1, "status": "new"}), ("u", {"id": 1, "status": "paid"})]
 
 
-def test_snapshot_and_update_of_mariadb_arrive_as_json(sandbox: Sandbox) -> None:
-    endpoint = sandbox.mariadb
+def test_every_kind_of_change_of_a_binlog_database_arrives_as_json(
+    sandbox: Sandbox, binlog_server: BinlogEndpoint
+) -> None:
+    name = f"{type(binlog_server).__name__.lower()}_json"
     with pymysql.connect(
-        host=endpoint.host, port=endpoint.port, user=endpoint.user, password=endpoint.password
+        host=binlog_server.host,
+        port=binlog_server.port,
+        user=binlog_server.user,
+        password=binlog_server.password,
+        autocommit=True,
     ) as connection:
         cursor = connection.cursor()
         cursor.execute("CREATE DATABASE shop")
         cursor.execute("CREATE TABLE shop.orders (id int PRIMARY KEY, status varchar(9))")
         cursor.execute("INSERT INTO shop.orders VALUES (1, 'new')")
-        connection.commit()
 
-        sandbox.connect.register("maria_json", mariadb_connector(sandbox, "maria_json") | JSON)
-        snapshot = read(sandbox, "maria_json.shop.orders", 1)
+        sandbox.connect.register(name, binlog_connector(sandbox, binlog_server, name) | JSON)
+        snapshot = read(sandbox, f"{name}.shop.orders", 1)
+        cursor.execute("INSERT INTO shop.orders VALUES (2, 'new')")
         cursor.execute("UPDATE shop.orders SET status = 'paid' WHERE id = 1")
-        connection.commit()
+        cursor.execute("DELETE FROM shop.orders WHERE id = 2")
+        cursor.execute("TRUNCATE shop.orders")
 
-    changes = rows(read(sandbox, "maria_json.shop.orders", 2))
+    changes = read(sandbox, f"{name}.shop.orders", 6)  # one of them the tombstone of the delete
 
     assert len(snapshot) == 1
-    assert changes == [("r", {"id": 1, "status": "new"}), ("u", {"id": 1, "status": "paid"})]
+    assert rows([message for message in changes if message.value() is not None]) == [
+        ("r", {"id": 1, "status": "new"}),
+        ("c", {"id": 2, "status": "new"}),
+        ("u", {"id": 1, "status": "paid"}),
+        ("d", None),
+        ("t", None),
+    ]
 
 
 def test_avro_message_carries_the_id_of_a_schema_in_the_registry(
@@ -197,12 +234,16 @@ def test_wrong_password_of_postgres_is_refused(sandbox: Sandbox) -> None:
         psycopg.connect(host=right.host, port=right.port, user=right.user, password="wrong")
 
 
-def test_wrong_password_of_mariadb_is_refused(sandbox: Sandbox) -> None:
-    right = sandbox.mariadb
+def test_wrong_password_of_a_binlog_server_is_refused(binlog_server: BinlogEndpoint) -> None:
+    host, port = binlog_server.host, binlog_server.port
 
-    for user in (right.user, "root", ""):
+    for user in (binlog_server.user, "root", ""):
         with pytest.raises(pymysql.OperationalError, match="Access denied"):
-            pymysql.connect(host=right.host, port=right.port, user=user, password="wrong")
+            pymysql.connect(host=host, port=port, user=user, password="wrong")
+
+
+def test_mysql_is_found_fit_to_be_a_source(mysql: MysqlEndpoint) -> None:
+    assert probe(mysql.url).endswith("row-based binary log")
 
 
 def test_connector_that_cannot_log_in_is_refused_with_the_reason(
@@ -225,14 +266,20 @@ def test_deleted_connector_is_gone(sandbox: Sandbox, shop: PostgresEndpoint) -> 
     assert sandbox.connect.status("deleted") == {}
 
 
-def test_every_server_listens_on_the_loopback_interface_alone(sandbox: Sandbox) -> None:
+@pytest.mark.parametrize("service", list(Service))
+def test_server_listens_on_the_loopback_interface_alone(
+    sandbox: Sandbox, service: Service, request: pytest.FixtureRequest
+) -> None:
     loopback = {"0100007F", "0000000000000000FFFF00000100007F"}  # IPv4, and the same as IPv6
-    for service in Service:
-        pid = sandbox.pid(service)
-        assert pid is not None
-        addresses = listening_addresses(pid)
-        assert addresses, service
-        assert addresses <= loopback, service
+    if service is Service.MYSQL:
+        request.getfixturevalue("mysql")
+
+    pid = sandbox.pid(service)
+
+    assert pid is not None
+    addresses = listening_addresses(pid)
+    assert addresses
+    assert addresses <= loopback
 
 
 def test_killed_postgres_stays_dead_until_started_and_keeps_port_and_rows(
@@ -273,6 +320,21 @@ def test_database_asked_for_later_gives_connect_its_connector() -> None:
     assert b"PostgresConnector" in before
     assert b"MariaDbConnector" not in before
     assert b"MariaDbConnector" in after
+
+
+def test_mysql_that_cannot_be_had_leaves_connect_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise DownloadError("MySQL", "no network")
+
+    monkeypatch.setattr("cdc.sandbox.mysql.fetch_unstable", fail)
+    with Sandbox() as sandbox:
+        sandbox.start(Service.CONNECT)
+        before = sandbox.pid(Service.CONNECT)
+
+        with pytest.raises(ServerUnavailableError):
+            sandbox.start(Service.MYSQL)
+
+        assert sandbox.pid(Service.CONNECT) == before
 
 
 SANDBOX_PROGRAM = """

@@ -2,9 +2,7 @@
 
 import os
 import socket
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,26 +15,12 @@ from cdc.errors import (
     ServerStartError,
 )
 from cdc.sandbox import PostgresEndpoint, Sandbox, Service
-from cdc.sandbox.cache import Cache
 from cdc.sandbox.jars import Artifact, Lock, fetch_lock, module_xml, read_lock
 from cdc.sandbox.java import find_java
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command, Processes
+from cdc.sandbox.processes import Command
 from cdc.sandbox.relock import ROOTS
 from cdc.sandbox.server import Bench, Server
-
-
-@pytest.fixture
-def bench() -> Iterator[Bench]:
-    with tempfile.TemporaryDirectory() as folder:
-        processes = Processes(Path(folder))
-        cache = Cache(
-            Path(folder) / "cache",
-            check_cancelled=processes.check_cancelled,
-            progress=lambda line: None,
-        )
-        yield Bench(processes=processes, cache=cache, progress=lambda line: None)
-        processes.close()
 
 
 class ShellServer(Server):
