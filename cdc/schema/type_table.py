@@ -47,17 +47,14 @@ KINDS: Final = (
         "Numbers as text may become numbers; of those, `NAN` and `POSITIVE_INFINITY` fit `double`.",
     ),
     TypeRow(("bytes",), "binary", ("string",), "`string` reads UTF-8."),
-    TypeRow(("array",), "list", ("string",), "`list<T>` chooses for the elements; JSON as text."),
+    TypeRow(("array",), "list", ("string",), "`list<…>` is for the elements, `string` is JSON."),
     TypeRow(("struct",), "struct", ("string",), "`string` is JSON."),
     TypeRow(
         ("map",), "map", ("string",), "`string` is JSON: an object, or pairs if keys are no texts."
     ),
 )
 
-_INFINITE: Final = (
-    "±infinity and what no database has are refused; `string` keeps them, `or nearest` and "
-    "`or null` replace them. Years before 1 and after 9999 are kept."
-)
+_INFINITE: Final = "±infinity and years as for dates."
 LOGICAL: Final = (
     TypeRow(
         (logical.DECIMAL,),
@@ -76,7 +73,8 @@ LOGICAL: Final = (
         (logical.DATE, logical.CONNECT_DATE, logical.ISO_DATE),
         "date",
         ("string", "int"),
-        _INFINITE,
+        "±infinity, and days that no database has, are refused; `string` keeps them, `or nearest` "
+        "and `or null` replace them. Years before 1 and after 9999 are kept.",
     ),
     TypeRow(
         (
@@ -94,7 +92,7 @@ LOGICAL: Final = (
         "timestamp",
         ("timestamptz", "string", "long"),
         "Whole microseconds only, others are refused: `string` has nine digits, `long` counts "
-        "nanoseconds, `or nearest` rounds. ±infinity as above.",
+        "nanoseconds, `or nearest` rounds.",
     ),
     TypeRow(
         (logical.ZONED_TIMESTAMP,),

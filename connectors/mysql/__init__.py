@@ -5,6 +5,7 @@ from connectors.mysql.catalog import columns
 from connectors.mysql.connector_config import connector_config
 from connectors.mysql.position import POSITION_FIELDS, position
 from connectors.mysql.probe import probe
+from connectors.mysql.source_types import SOURCE_TYPES
 from connectors.mysql.type_map import iceberg_type, understood
 
 DIALECT = Dialect(
@@ -16,6 +17,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    source_types=SOURCE_TYPES,
     understood=understood,
     columns=columns,
     proven=True,

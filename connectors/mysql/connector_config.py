@@ -35,4 +35,6 @@ def binlog_settings(request: ConnectorRequest) -> dict[str, str]:
         "bigint.unsigned.handling.mode": "precise",
         # If that is changed, the type's name still tells what a negative number was.
         "datatype.propagate.source.type": r".+\.(BIGINT|INT8) UNSIGNED.*",
+        # By default the years 0 to 99 are taken for those around 2000.
+        "enable.time.adjuster": "false",
     }

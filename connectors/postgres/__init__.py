@@ -5,6 +5,7 @@ from connectors.postgres.catalog import columns
 from connectors.postgres.connector_config import connector_config
 from connectors.postgres.position import POSITION_FIELDS, position
 from connectors.postgres.probe import probe
+from connectors.postgres.source_types import SOURCE_TYPES
 from connectors.postgres.type_map import iceberg_type
 
 DIALECT = Dialect(
@@ -16,6 +17,7 @@ DIALECT = Dialect(
     iceberg_type=iceberg_type,
     connector_config=connector_config,
     probe=probe,
+    source_types=SOURCE_TYPES,
     columns=columns,
     proven=True,
     exact_snapshot=True,

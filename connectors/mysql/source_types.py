@@ -1,0 +1,105 @@
+"""MySQL's types as Debezium sends them, for the types page."""
+
+from cdc import logical
+from cdc.dialect import DocumentedType
+from cdc.model import SourceType
+from connectors import debezium_types as debezium
+from connectors.debezium_types import BYTES, DOUBLE, INT64, STRING
+
+CONNECT = "time.precision.mode=connect"
+ISO = "time.precision.mode=isostring"
+NANOS = "time.precision.mode=nanoseconds"
+ZERO = "0000-00-00 comes as null."
+YEARS = f"{ZERO} Without enable.time.adjuster=false the years 0 to 99 come as 1970 to 2069."
+CUT = "Debezium cuts what is finer than milliseconds."
+
+
+def _named(kind: str, name: str | None = None, **parameters: object) -> SourceType:
+    return SourceType(kind, name, tuple(sorted((k, str(v)) for k, v in parameters.items())))
+
+
+def _decimal(precision: int, scale: int) -> SourceType:
+    return _named("bytes", logical.DECIMAL, scale=scale, **{logical.PRECISION: precision})
+
+
+UNSIGNED = _named("int64", **{logical.SOURCE_TYPE: "BIGINT UNSIGNED"})
+
+COMMON = (
+    DocumentedType(
+        "TINYINT, SMALLINT, BOOLEAN, TINYINT UNSIGNED",
+        debezium.INT16,
+        note='BOOLEAN is a number there: `types = "boolean"` takes 0 and 1.',
+    ),
+    DocumentedType("BIT(1)", debezium.BOOLEAN),
+    DocumentedType("SMALLINT UNSIGNED, MEDIUMINT, INT", debezium.INT32),
+    DocumentedType("INT UNSIGNED, BIGINT", INT64),
+    DocumentedType("BIGINT UNSIGNED", _decimal(20, 0), "bigint.unsigned.handling.mode=precise"),
+    DocumentedType(
+        "BIGINT UNSIGNED",
+        UNSIGNED,
+        "bigint.unsigned.handling.mode=long, datatype.propagate.source.type",
+        "2^64 is added again to what came negative.",
+    ),
+    DocumentedType(
+        "BIGINT UNSIGNED",
+        INT64,
+        "bigint.unsigned.handling.mode=long",
+        "From 2^63 on negative, and nothing says so.",
+    ),
+    DocumentedType("FLOAT", debezium.FLOAT),
+    DocumentedType(
+        "DOUBLE, FLOAT(m, d)", DOUBLE, note="FLOAT(7,2) has 12345.669921875 for 12345.67."
+    ),
+    DocumentedType("DECIMAL(p, s)", _decimal(10, 2)),
+    DocumentedType("DECIMAL(p, s), p > 38", _decimal(65, 30)),
+    DocumentedType("DECIMAL", STRING, "decimal.handling.mode=string"),
+    DocumentedType("DECIMAL", DOUBLE, "decimal.handling.mode=double", "Debezium rounds."),
+    DocumentedType("BIT(n)", debezium.bits(20)),
+    DocumentedType("CHAR, VARCHAR, TEXT", STRING),
+    DocumentedType("BINARY, VARBINARY, BLOB", BYTES, note="BINARY(n) with its zeros."),
+    DocumentedType(
+        "BINARY, VARBINARY, BLOB",
+        STRING,
+        "binary.handling.mode=base64, base64-url-safe, hex",
+        "The text as sent.",
+    ),
+    DocumentedType("DATE", _named("int32", logical.DATE), note=YEARS),
+    DocumentedType("DATE", _named("int32", logical.CONNECT_DATE), CONNECT, ZERO),
+    DocumentedType("DATE", _named("string", logical.ISO_DATE), ISO, ZERO),
+    DocumentedType("TIME", _named("int64", logical.MICRO_TIME), note="-838:59:59 to 838:59:59."),
+    DocumentedType("TIME", _named("int64", logical.NANO_TIME), NANOS),
+    DocumentedType(
+        "TIME",
+        _named("int32", logical.CONNECT_TIME),
+        CONNECT,
+        f"{CUT} Beyond a day the connector stops.",
+    ),
+    DocumentedType(
+        "TIME",
+        _named("string", logical.ISO_TIME),
+        ISO,
+        "Debezium drops whole days: 25:00 is 01:00.",
+    ),
+    DocumentedType("DATETIME(0) to DATETIME(3)", _named("int64", logical.TIMESTAMP), note=YEARS),
+    DocumentedType(
+        "DATETIME(4) to DATETIME(6)", _named("int64", logical.MICRO_TIMESTAMP), note=ZERO
+    ),
+    DocumentedType("DATETIME", _named("int64", logical.NANO_TIMESTAMP), NANOS),
+    DocumentedType("DATETIME", _named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
+    DocumentedType("DATETIME", _named("string", logical.ISO_TIMESTAMP), ISO),
+    DocumentedType("TIMESTAMP", debezium.ZONED_TIMESTAMP, note=ZERO),
+    DocumentedType("YEAR", debezium.YEAR, note="0000 comes as 1900 or 2000."),
+    DocumentedType(
+        "ENUM",
+        debezium.words(logical.ENUM, "a,b"),
+        note="A comma in a value, which changes hold as `\\,`, is one again. A wrong value is ''.",
+    ),
+    DocumentedType("SET", debezium.words(logical.ENUM_SET, "a,b")),
+    DocumentedType("POINT", debezium.POINT, note="x and y in the server's axis order."),
+    DocumentedType("GEOMETRY and all others of its kind", debezium.GEOMETRY),
+)
+SOURCE_TYPES = (
+    *COMMON,
+    DocumentedType("JSON", debezium.JSON),
+    DocumentedType("VECTOR", debezium.FLOAT_VECTOR),
+)

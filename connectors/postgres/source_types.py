@@ -1,0 +1,113 @@
+"""PostgreSQL's types as Debezium sends them, for the types page."""
+
+from cdc import logical
+from cdc.dialect import DocumentedType
+from cdc.model import SourceColumn, SourceType
+from connectors import debezium_types as debezium
+from connectors.debezium_types import BYTES, DOUBLE, INT16, INT32, STRING
+
+CONNECT = "time.precision.mode=connect"
+ISO = "time.precision.mode=isostring"
+NANOS = "time.precision.mode=nanoseconds"
+STRING_DECIMALS = "decimal.handling.mode=string"
+SPECIAL = "NaN and ±infinity come as null."
+CUT = "Debezium cuts what is finer than milliseconds."
+
+
+def _named(kind: str, name: str, **parameters: object) -> SourceType:
+    return SourceType(kind, name, tuple(sorted((k, str(v)) for k, v in parameters.items())))
+
+
+def _decimal(precision: int, scale: int) -> SourceType:
+    return _named("bytes", logical.DECIMAL, scale=scale, **{logical.PRECISION: precision})
+
+
+def _map(key: SourceType, value: SourceType) -> SourceType:
+    return SourceType("map", fields=(SourceColumn("key", key), SourceColumn("value", value)))
+
+
+VARIABLE = SourceType(
+    "struct",
+    logical.VARIABLE_SCALE_DECIMAL,
+    fields=(SourceColumn("scale", INT32), SourceColumn("value", BYTES)),
+)
+SPARSE = SourceType(
+    "struct",
+    logical.SPARSE_VECTOR,
+    fields=(SourceColumn("dimensions", INT16), SourceColumn("vector", _map(INT16, DOUBLE))),
+)
+
+SOURCE_TYPES = (
+    DocumentedType("boolean, bit(1)", debezium.BOOLEAN),
+    DocumentedType("smallint, smallserial", INT16),
+    DocumentedType("integer, serial", INT32),
+    DocumentedType("bigint, bigserial, oid", debezium.INT64),
+    DocumentedType("real", debezium.FLOAT),
+    DocumentedType("double precision", DOUBLE),
+    DocumentedType("numeric(p, s)", _decimal(10, 2), note=SPECIAL),
+    DocumentedType("numeric(p, s), p > 38", _decimal(65, 30), note=SPECIAL),
+    DocumentedType(
+        "numeric(p, -s)",
+        _decimal(5, 2046),
+        note="Debezium gives scale 2048 - s and as many zeros; the number is the right one.",
+    ),
+    DocumentedType("numeric", VARIABLE, note=f"Zeros at the end are not sent. {SPECIAL}"),
+    DocumentedType("numeric", STRING, STRING_DECIMALS, "`NAN`, `POSITIVE_INFINITY` as such."),
+    DocumentedType("numeric", DOUBLE, "decimal.handling.mode=double", "Debezium rounds."),
+    DocumentedType("money", _named("bytes", logical.DECIMAL, scale=2)),
+    DocumentedType("money", STRING, STRING_DECIMALS),
+    DocumentedType("char, varchar, text, citext, name", STRING, note="char(n) with its spaces."),
+    DocumentedType("bytea", BYTES),
+    DocumentedType(
+        "bytea", STRING, "binary.handling.mode=base64, base64-url-safe, hex", "The text as sent."
+    ),
+    DocumentedType("bit(n), bit varying(n)", debezium.bits(12)),
+    DocumentedType("date", _named("int32", logical.DATE)),
+    DocumentedType("date", _named("int32", logical.CONNECT_DATE), CONNECT),
+    DocumentedType("date", _named("string", logical.ISO_DATE), ISO),
+    DocumentedType("time(0) to time(3)", _named("int32", logical.TIME), note="24:00:00 is kept."),
+    DocumentedType("time", _named("int64", logical.MICRO_TIME), note="24:00:00 is kept."),
+    DocumentedType("time", _named("int64", logical.NANO_TIME), NANOS),
+    DocumentedType("time", _named("int32", logical.CONNECT_TIME), CONNECT, CUT),
+    DocumentedType("time", _named("string", logical.ISO_TIME), ISO, "24:00:00 comes as 00:00:00."),
+    DocumentedType("timetz", debezium.ZONED_TIME, note="Moved to UTC by Debezium."),
+    DocumentedType("timestamp(0) to timestamp(3)", _named("int64", logical.TIMESTAMP)),
+    DocumentedType("timestamp", _named("int64", logical.MICRO_TIMESTAMP)),
+    DocumentedType("timestamp", _named("int64", logical.NANO_TIMESTAMP), NANOS),
+    DocumentedType("timestamp", _named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
+    DocumentedType("timestamp", _named("string", logical.ISO_TIMESTAMP), ISO),
+    DocumentedType("timestamptz", debezium.ZONED_TIMESTAMP),
+    DocumentedType(
+        "interval",
+        _named("int64", logical.MICRO_DURATION),
+        note="A month counts as 30.4375 days: set interval.handling.mode=string.",
+    ),
+    DocumentedType("interval", _named("string", logical.INTERVAL), "interval.handling.mode=string"),
+    DocumentedType("uuid", debezium.UUID),
+    DocumentedType("json, jsonb", debezium.JSON),
+    DocumentedType("xml", _named("string", logical.XML)),
+    DocumentedType("enum", debezium.words(logical.ENUM, "a,b")),
+    DocumentedType("hstore", debezium.JSON),
+    DocumentedType("hstore", _map(STRING, STRING), "hstore.handling.mode=map"),
+    DocumentedType("ltree", _named("string", logical.LTREE)),
+    DocumentedType("tsvector", _named("string", logical.TSVECTOR)),
+    DocumentedType("inet, cidr, macaddr, macaddr8", STRING),
+    DocumentedType("int4range, numrange, tsrange, daterange and others", STRING),
+    DocumentedType("point", debezium.POINT),
+    DocumentedType("PostGIS geometry", debezium.GEOMETRY),
+    DocumentedType("PostGIS geography", debezium.GEOGRAPHY),
+    DocumentedType("vector", debezium.DOUBLE_VECTOR),
+    DocumentedType("halfvec", debezium.FLOAT_VECTOR),
+    DocumentedType("sparsevec", SPARSE),
+    DocumentedType(
+        "array",
+        SourceType("array", element=INT32),
+        note="Elements as columns. Debezium sends a second dimension as nulls.",
+    ),
+    DocumentedType(
+        "line, box, circle, polygon, tsquery, pg_lsn, multirange, composite",
+        BYTES,
+        "include.unknown.datatypes=true",
+        '`types = "string"` gives the text.',
+    ),
+)
