@@ -61,6 +61,16 @@ class SourceColumn:
     type: SourceType
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is known beforehand of the columns of messages that carry no schema."""
+
+    # From the database's own catalog, or from the config: their messages are read as with a schema.
+    columns: tuple[SourceColumn, ...] = ()
+    # From the mirrored table, whose types were inferred: they stay, and values are fitted to them.
+    guessed: tuple[SourceColumn, ...] = ()
+
+
 class Form(StrEnum):
     """How a message holds the row."""
 

@@ -1,7 +1,7 @@
 """One chunk of a topic partition's records to an Arrow table of changes."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from cdc.config.type_choices import Otherwise
 from cdc.decode.envelope import Layout, RawChanges, layout_of, read_changes
 from cdc.decode.fitting import fitted
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
+from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.unavailable import unavailable
 from cdc.decode.wire import NoRegistryError, Wire, split
 from cdc.dialect import Dialect
@@ -21,6 +22,7 @@ from cdc.model import (
     OP,
     POSITION,
     BadRecord,
+    Declared,
     Form,
     Op,
     SourceColumn,
@@ -29,6 +31,8 @@ from cdc.model import (
     SourceType,
     Truncate,
 )
+
+NO_SCHEMA = "it has no schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,28 @@ class DecodePlan:
     wire: Wire = field(default_factory=Wire)
     # What stands in for a value that does not fit, by column.
     otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
+
+    def has_room(self, schema: SourceSchema) -> bool:
+        """Whether the table takes rows of a schema as it is."""
+        if self.schema is None:
+            return False
+        if schema in self.known:
+            return True
+        # An inferred schema is as long as the columns that had values: too many to know them all.
+        guessed = {column.name for column in self.declared.guessed}
+        key = tuple(column.name for column in self.schema if not column.nullable)
+        return (
+            schema.inferred
+            and schema.form is Form.ENVELOPE
+            and schema.key == key
+            and all(column.name in guessed for column in schema.columns)
+        )
+
+    @property
+    def infers(self) -> bool:
+        """Whether messages without a schema are read; one among others that have it is a fault."""
+        return bool(self.declared.columns) or all(schema.inferred for schema in self.known)
 
     @property
     def flat(self) -> bool:
@@ -79,7 +105,7 @@ def decode_changes(
         raise AvroTopicError(plan.topic, partition, offset) from error
     if len(chunk.tables) > 1:
         raise ManyTablesError(plan.topic, tuple(sorted(str(table) for table in chunk.tables)))
-    new = tuple(schema for schema in chunk.schemas if schema not in plan.known)
+    new = tuple(schema for schema in chunk.schemas if not plan.has_room(schema))
     return DecodedChanges(
         table=next(iter(chunk.tables), None),
         changes=() if new or plan.schema is None else tuple(chunk.changes),
@@ -116,8 +142,10 @@ class _Chunk:
         """Go through the messages, one schema at a time."""
         present = self.values.is_valid().to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(present)
-        for group in self._split(self.values, rows):
+        for group in self._split(self.values, rows, self.plan.declared):
             layout = layout_of(group.type)
+            if isinstance(group, SchemalessGroup) and group.inferred and not self.plan.infers:
+                layout = NO_SCHEMA
             if isinstance(layout, str):
                 self._reject(BadMessage(row, layout) for row in group.rows.tolist())
             else:
@@ -125,18 +153,25 @@ class _Chunk:
         if not present.all():
             self._take_tombstones(np.flatnonzero(~present))
 
-    def _split(self, messages: pa.Array, rows: Rows, part: str = "") -> Iterator[MessageGroup]:
+    def _split(
+        self, messages: pa.Array, rows: Rows, declared: Declared, part: str = ""
+    ) -> Iterator[MessageGroup]:
         """Split the messages of some rows by schema."""
         if len(rows) != len(messages):
             messages = messages.take(pa.array(rows))
-        for item in split(messages, rows, self.plan.wire):
+        for item in split(messages, rows, self.plan.wire, declared):
             if isinstance(item, BadMessage):
                 self._reject([BadMessage(item.row, part + item.reason)])
             else:
                 yield item
 
-    def _split_keys(self, rows: Rows) -> Iterator[MessageGroup]:
-        return self._split(self.keys, rows, "of its key: ")
+    def _split_keys(
+        self, rows: Rows, columns: tuple[SourceColumn, ...] = ()
+    ) -> Iterator[MessageGroup]:
+        """Split the keys of some rows; one without a schema has the types of the row's columns."""
+        declared = self.plan.declared
+        declared = replace(declared, columns=(*declared.columns, *columns))
+        return self._split(self.keys, rows, declared, "of its key: ")
 
     def _reject(self, messages: Iterable[BadMessage]) -> None:
         for message in messages:
@@ -153,11 +188,9 @@ class _Chunk:
             offset = self.offsets[int(raw.rows[place])].as_py()
             self.truncates.append(Truncate(self.partition, offset, raw.position[place].as_py()))
         for key, changes in self._by_key(raw.take(np.flatnonzero(~is_truncate))):
-            # A document says nothing of its key: the row is made of both.
-            row = (*key, *layout.columns) if layout.form is Form.DOCUMENT else layout.columns
-            schema = SourceSchema(row, tuple(column.name for column in key), layout.form)
+            schema = _schema(group, layout, key)
             self.schemas[schema] = None
-            if plan.schema is not None and schema in plan.known:
+            if plan.has_room(schema):
                 self._convert(changes, schema)
 
     def _by_key(self, raw: RawChanges) -> Iterator[tuple[tuple[SourceColumn, ...], RawChanges]]:
@@ -166,7 +199,7 @@ class _Chunk:
         if not keyed.all():
             yield (), raw.take(np.flatnonzero(~keyed))
         places = np.flatnonzero(keyed)
-        for group in self._split_keys(raw.rows[places]):
+        for group in self._split_keys(raw.rows[places], raw.layout.columns):
             members = places[np.searchsorted(raw.rows[places], group.rows)]
             yield group.type.fields, raw.take(members)
 
@@ -187,7 +220,9 @@ class _Chunk:
         assert target is not None
         deleted = pc.equal(raw.op, Op.DELETE).to_numpy(zero_copy_only=False)
         by_key = np.ones(len(deleted), bool) if schema.form is Form.DOCUMENT else deleted
-        keys = self._key_values(raw.rows[by_key]) if schema.key and by_key.any() else {}
+        keys = {}
+        if schema.key and by_key.any():
+            keys = self._key_values(raw.rows[by_key], schema.columns)
         row = raw.row
         if keys and schema.form is Form.FLAT:
             # A rewritten delete repeats the row as it was; only its key counts.
@@ -222,12 +257,12 @@ class _Chunk:
         self._reject(BadMessage(int(rows[message.row]), message.reason) for message in bad)
         return array
 
-    def _key_values(self, rows: Rows) -> "dict[str, _KeyColumn]":
+    def _key_values(self, rows: Rows, row: tuple[SourceColumn, ...]) -> "dict[str, _KeyColumn]":
         """Read the keys of some records from the messages' keys, where they are always whole."""
         assert self.plan.schema is not None
         columns: dict[str, _KeyColumn] = {}
         keyed = self.keys.take(pa.array(rows)).is_valid().to_numpy(zero_copy_only=False)
-        for group in self._split_keys(rows[keyed]):
+        for group in self._split_keys(rows[keyed], row):
             known = [c for c in group.type.fields if c.name in self.plan.schema.names]
             raw = group.read(known)
             found = group.rows[raw.places]
@@ -257,6 +292,16 @@ class _Chunk:
         there = found[by_row][inside] == part.rows
         index = pa.array(by_row[inside], mask=~there)
         return pa.concat_arrays(arrays).take(index)
+
+
+def _schema(group: MessageGroup, layout: Layout, key: tuple[SourceColumn, ...]) -> SourceSchema:
+    row, schemaless = layout.columns, isinstance(group, SchemalessGroup)
+    if layout.form is Form.DOCUMENT or schemaless:
+        # A document says nothing of its key, and deletes without a schema of nothing else.
+        present = {column.name for column in row}
+        row = (*(column for column in key if column.name not in present), *row)
+    inferred = isinstance(group, SchemalessGroup) and group.inferred
+    return SourceSchema(row, tuple(column.name for column in key), layout.form, inferred)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ exact reader, which gives what the fast one would give, or says what is wrong wi
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -60,8 +60,8 @@ def json_schema(fields: Sequence[SourceColumn]) -> pa.Schema:
 
 def read_payloads(payloads: pa.Array, schema: pa.Schema) -> RawColumns:
     """Read JSON objects into columns of the given raw types; a field that is absent is null."""
-    simple = not any(_has_map(field.type) for field in schema)
-    table = _read_fast(payloads, schema) if simple else None
+    simple = not any(has_map(field.type) for field in schema)
+    table = read_fast(payloads, schema) if simple else None
     if table is not None:
         return RawColumns(np.arange(len(payloads)), table)
     odd = np.ones(len(payloads), bool)
@@ -72,7 +72,7 @@ def read_payloads(payloads: pa.Array, schema: pa.Schema) -> RawColumns:
     rest = payloads.take(pa.array(usual))
     pieces: list[tuple[Rows, pa.Table]] = []
     for start, count, part in in_parts(
-        len(rest), lambda start, count: _read_fast(rest.slice(start, count), schema), smallest=FEW
+        len(rest), lambda start, count: read_fast(rest.slice(start, count), schema), smallest=FEW
     ):
         if part is not None:
             pieces.append((usual[start : start + count], part))
@@ -85,16 +85,25 @@ def read_payloads(payloads: pa.Array, schema: pa.Schema) -> RawColumns:
     return RawColumns(places[order], whole.take(pa.array(order)).combine_chunks(), tuple(bad))
 
 
-def _has_map(kind: pa.DataType) -> bool:
+def has_map(kind: pa.DataType) -> bool:
     """Say whether a type has a map inside, which Arrow's reader does not take from an object."""
     if pa.types.is_struct(kind):
-        return any(_has_map(member.type) for member in kind)
+        return any(has_map(member.type) for member in kind)
     if pa.types.is_list(kind):
-        return _has_map(kind.value_type)
+        return has_map(kind.value_type)
     return bool(pa.types.is_map(kind))
 
 
-def _read_fast(payloads: pa.Array, schema: pa.Schema) -> pa.Table | None:
+def read_fast(
+    payloads: pa.Array, schema: pa.Schema, *, others: Literal["ignore", "error"] = "ignore"
+) -> pa.Table | None:
+    """Read JSON objects in one go, or give None if a single value is not as the schema says.
+
+    Args:
+        payloads: The objects.
+        schema: The raw types of the fields to read; none of them has a map inside.
+        others: Whether a field that the schema does not have counts as such a value.
+    """
     # The reader takes one object per line: anything else would shift the rows, or crash it.
     objects = pc.and_(pc.starts_with(payloads, pattern=b"{"), pc.ends_with(payloads, pattern=b"}"))
     if not len(payloads):
@@ -106,9 +115,7 @@ def _read_fast(payloads: pa.Array, schema: pa.Schema) -> pa.Table | None:
     try:
         table = pj.read_json(
             pa.BufferReader(data),
-            parse_options=pj.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="ignore"
-            ),
+            parse_options=pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
             read_options=pj.ReadOptions(use_threads=False, block_size=data.size + 1),
         )
     except pa.ArrowInvalid:

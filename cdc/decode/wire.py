@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 from cdc.config import RecordFormat
 from cdc.decode.json_messages import Schemaless, split_json
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
+from cdc.decode.schemaless import split_schemaless
+from cdc.model import Declared
 
 AVRO_MAGIC = b"\x00"
-NO_SCHEMA = "it has no schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,16 @@ class NoRegistryError(ValueError):
         self.row = row
 
 
-def split(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup | BadMessage]:
+def split(
+    messages: pa.Array, rows: Rows, wire: Wire, declared: Declared
+) -> Iterator[MessageGroup | BadMessage]:
     """Split messages, none of them null, by format and schema.
+
+    Args:
+        messages: Values, or keys.
+        rows: Their rows in the chunk.
+        wire: How they may be written.
+        declared: What is known of the columns of messages that do not describe them.
 
     Raises:
         NoRegistryError: A message is Avro, and no registry is configured.
@@ -47,7 +56,7 @@ def split(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup |
         return
     for item in split_json(messages, rows):
         if isinstance(item, Schemaless):
-            yield from (BadMessage(row, NO_SCHEMA) for row in item.rows.tolist())
+            yield from split_schemaless(item.payloads, item.rows, declared)
         else:
             yield item
 

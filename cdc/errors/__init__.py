@@ -41,6 +41,7 @@ from cdc.errors.tables import (
     UnmappableTypeError,
     UnmirrorableColumnError,
     UnmirrorableValueError,
+    UntypedColumnsError,
 )
 
 __all__ = [
@@ -83,5 +84,6 @@ __all__ = [
     "UnmappableTypeError",
     "UnmirrorableColumnError",
     "UnmirrorableValueError",
+    "UntypedColumnsError",
     "UnwritableError",
 ]

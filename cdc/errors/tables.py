@@ -36,6 +36,21 @@ class UnmappableTypeError(MirrorError):
         )
 
 
+class UntypedColumnsError(MirrorError):
+    """Messages carry no schema, and the table has columns whose values cannot be guessed at."""
+
+    def __init__(self, table: str, columns: tuple[str, ...]) -> None:
+        super().__init__(table, columns)
+        self.table, self.columns = table, columns
+
+    def __str__(self) -> str:
+        return (
+            f"The messages of {self.table} carry no schema, and do not tell how they write "
+            f"{', '.join(self.columns)}. Set source.url, so that the database tells it, or name "
+            "these columns under types in the config, or let the connector send schemas."
+        )
+
+
 class UnmirrorableColumnError(MirrorError):
     """A source column cannot be one of the mirrored table."""
 

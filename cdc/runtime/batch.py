@@ -34,6 +34,7 @@ from cdc.model import (
     Account,
     FileKind,
     Ledger,
+    News,
     PartitionMark,
     PartitionReport,
     Truncate,
@@ -81,6 +82,16 @@ class TopicReports:
                 bad = part.bad
                 return NotDebeziumError(self.topic, part.partition, bad.offset, bad.reason)
         return None
+
+    @property
+    def news(self) -> News:
+        """What all tasks met, so that the table is made for all of it at once."""
+        found = [p.news for p in self.partitions if p.news is not None]
+        return News(
+            next((news.table for news in found if news.table is not None), None),
+            tuple(dict.fromkeys(schema for news in found for schema in news.schemas)),
+            quarantine=any(news.quarantine for news in found),
+        )
 
     @property
     def truncate(self) -> Truncate | None:
@@ -188,9 +199,7 @@ class BatchRunner:
                 self._park(report, failure)
                 continue
             try:
-                for part in report.partitions:
-                    if part.news is not None:
-                        self._tables.evolve(report.topic, part.news)
+                self._tables.evolve(report.topic, report.news)
             except MirrorError as error:
                 if error.retryable:
                     raise

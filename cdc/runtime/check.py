@@ -20,6 +20,7 @@ from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
+from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import describe, wire_of
 from cdc.schema import difference, mirror_columns, target_name
 from cdc.source.topics import OffsetRange, Record, open_topics
@@ -170,7 +171,7 @@ def _plan(
 ) -> TablePlan:
     total = sum(place.next - place.first for place in ranges.values())
     try:
-        news = describe(sample, dialect, wire_of(config))
+        news = describe(sample, dialect, wire_of(config), Declarations(config, dialect))
         if news.table is None:
             return TablePlan(sample.topic, "", "nothing to read yet", "", "", (), 0, total)
         rule = config.tables.rule_for(news.table.schema, news.table.table)

@@ -42,11 +42,13 @@ def starting_offsets(
 
 def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:
     """Open the table that a record belongs to, or create it, so that the first batch finds it."""
-    news = describe(record, dialect, tables.wire)
+    news = describe(record, dialect, tables.wire, tables.declarations)
     if news.table is None:
         return
     if tables.open(record.topic, news.table) is None:
-        tables.evolve(record.topic, news)
+        # One record tells too little to guess a table's types from: the first batch has more.
+        if not any(schema.inferred for schema in news.schemas):
+            tables.evolve(record.topic, news)
     else:
         tables.recognise(record.topic, news.schemas)
 

@@ -21,6 +21,7 @@ from cdc.model import (
     TableName,
     Truncate,
 )
+from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.quarantine import Quarantine
 from cdc.runtime.topic_plan import TopicPlan
@@ -28,7 +29,9 @@ from cdc.schema import (
     SchemaDifference,
     arrow_schema,
     difference,
+    fitted,
     iceberg_schema,
+    joined,
     mirror_columns,
     table_location,
     target_name,
@@ -89,6 +92,7 @@ class Tables:
     def __init__(self, config: MirrorConfig, dialect: Dialect, catalog: IcebergCatalog) -> None:
         self.catalog = catalog
         self.wire = wire_of(config)
+        self.declarations = Declarations(config, dialect)
         self.quarantine = Quarantine(config, catalog)
         self.parked: dict[str, Parked] = {}
         self._config = config
@@ -125,12 +129,17 @@ class Tables:
         """
         if news.quarantine:
             self.quarantine.create()
-        for schema in news.schemas:
+        if news.table is not None and self._learn(topic, news.table, news.schemas):
+            return  # the records are read again, and say more then
+        told = [schema for schema in news.schemas if not schema.inferred]
+        for schema in told or joined(news.schemas):  # what is told needs no guess
             mirrored = self._tables.get(topic)
             if mirrored is None and news.table is not None:
                 mirrored = self.open(topic, news.table) or self._create(topic, news.table, schema)
             if mirrored is not None:
                 self._follow(mirrored, schema)
+        if topic in self._tables and not told:
+            self.recognise(topic, news.schemas)
 
     def recognise(self, topic: str, schemas: Iterable[SourceSchema]) -> None:
         """Note schemas that the topic's table already has room for, so that no batch stops at them.
@@ -140,15 +149,26 @@ class Tables:
         mirrored = self._tables[topic]
         for schema in schemas:
             with suppress(MirrorError):
+                schema = self._fitted(mirrored, schema)
                 change = self._difference(mirrored, schema)
                 _refuse_unfollowed(str(mirrored.source), change)
                 if not change.added:
                     mirrored.known.add(schema)
+                    mirrored.plan = None
 
     def plans(self, topics: Mapping[str, Truncate | None]) -> dict[str, TopicPlan]:
         """Describe the given topics' tables to the write tasks."""
+        for topic in self.declarations.renewed():
+            if topic in self._tables:
+                self._tables[topic].plan = None
         plans = {}
         for topic, truncate in topics.items():
+            if topic not in self._tables and topic in self.declarations:
+                declared = self.declarations.of(topic)
+                decode = DecodePlan(
+                    topic, self._dialect, None, frozenset(), self.wire, declared=declared
+                )
+                plans[topic] = TopicPlan(decode)
             if topic in self._tables:
                 plan = self._plan(self._tables[topic])
                 quarantine = self.quarantine.plan(topic)
@@ -175,6 +195,7 @@ class Tables:
                         name: parse_type_choice(text).otherwise
                         for name, text in mirrored.rule.types.items()
                     },
+                    declared=self.declarations.of(mirrored.topic, table.schema),
                 ),
                 key=mirrored.key,
                 deletes=mirrored.rule.deletes,
@@ -217,7 +238,23 @@ class Tables:
         self._tables[topic] = mirrored
         return mirrored
 
+    def _learn(self, topic: str, source: SourceTable, schemas: tuple[SourceSchema, ...]) -> bool:
+        """Look up types that had to be inferred."""
+        learned = self.declarations.learn(topic, source, schemas)
+        if learned and topic in self._tables:
+            self._tables[topic].plan = None
+        return learned
+
+    def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
+        if not schema.inferred:
+            return schema
+        certain = self.declarations.certain(mirrored.topic)
+        fit = fitted(schema, mirrored.table.schema, certain, str(mirrored.source))
+        self.declarations.warn(mirrored.topic, str(mirrored.table.name), fit.columns)
+        return fit
+
     def _follow(self, mirrored: MirroredTable, schema: SourceSchema) -> None:
+        schema = self._fitted(mirrored, schema)
         if schema in mirrored.known:
             return
         change = self._difference(mirrored, schema)

@@ -5,12 +5,16 @@ from cdc.schema.difference import SchemaDifference, difference
 from cdc.schema.mapping import iceberg_schema, mirror_columns
 from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.target import table_location, target_name
+from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
     "SchemaDifference",
     "arrow_schema",
     "difference",
+    "fitted",
+    "guessable_columns",
     "iceberg_schema",
+    "joined",
     "mirror_columns",
     "quarantine_schema",
     "table_location",

@@ -50,11 +50,11 @@ def names(spark: SparkSession, table: str) -> list[str]:
     return [row.name for row in spark.table(table).orderBy("id").collect()]
 
 
-SCHEMALESS = json.dumps(
+NAMELESS = json.dumps(
     {"before": None, "after": {"id": 1}, "source": {"db": "shop"}, "op": "c"}
 ).encode()
 BAD = {
-    "schemaless": (SCHEMALESS, "has no schema"),
+    "no table": (NAMELESS, "names no table"),
     "no json": (b"hello", "not a Debezium change"),
     "other json": (b'{"id": 1}', "not a Debezium change"),
     "avro": (b"\x00\x00\x00\x00\x07\x02\x04", "[registry]"),

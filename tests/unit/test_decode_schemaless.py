@@ -1,0 +1,557 @@
+"""JSON messages without schemas: types declared or inferred, and tables that never flip."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cdc.decode import DecodePlan, decode_changes
+from cdc.decode.messages import BadMessage
+from cdc.decode.schemaless import SchemalessGroup, split_schemaless
+from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceType
+from connectors import DIALECTS
+from tests.unit.messages import (
+    CONNECT_DECIMAL,
+    ORDERS,
+    PRECISION,
+    Message,
+    Table,
+    arrays,
+    change,
+    column,
+    decimal,
+    delete,
+    insert,
+    plan_of,
+    source_values,
+    truncate,
+    without_schemas,
+)
+
+POSTGRES, MONGODB = DIALECTS["postgres"], DIALECTS["mongodb"]
+NOTHING = Declared()
+MANY = 400  # more than are ever looked at one by one without a reason
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def rows(*afters: str) -> list[bytes]:
+    """Write envelopes around rows given as JSON text."""
+    source = _compact(source_values(ORDERS, 7)).decode()
+    return [
+        f'{{"before":null,"after":{after},"source":{source},"op":"c","ts_ms":1}}'.encode()
+        for after in afters
+    ]
+
+
+def split(
+    messages: Sequence[bytes], declared: Declared = NOTHING
+) -> tuple[list[SchemalessGroup], list[BadMessage]]:
+    payloads = pa.array(messages, pa.binary())
+    found = list(split_schemaless(payloads, np.arange(len(messages)), declared))
+    return (
+        [item for item in found if isinstance(item, SchemalessGroup)],
+        [item for item in found if isinstance(item, BadMessage)],
+    )
+
+
+def row_of(group: SchemalessGroup) -> tuple[SourceColumn, ...]:
+    return next(part.type.fields for part in group.type.fields if part.name == "after")
+
+
+def types_of(*afters: str, declared: Declared = NOTHING) -> dict[str, SourceType]:
+    (group,), bad = split(rows(*afters), declared)
+    assert not bad
+    return {column.name: column.type for column in row_of(group)}
+
+
+def values_of(*afters: str, declared: Declared = NOTHING) -> list[dict[str, Any]]:
+    (group,), _ = split(rows(*afters), declared)
+    raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
+    assert not raw.bad
+    return [row["after"] for row in raw.table.to_pylist()]
+
+
+def guessed(**types: str) -> Declared:
+    return Declared(guessed=tuple(SourceColumn(n, SourceType(t)) for n, t in types.items()))
+
+
+def certain(*columns: SourceColumn) -> Declared:
+    return Declared(columns=columns)
+
+
+# Inference.
+
+
+def test_each_kind_of_value_gets_its_type() -> None:
+    found = types_of('{"i":1,"d":1.5,"b":true,"t":"x","o":{"a":1},"l":[1],"n":null}')
+
+    assert {name: kind.kind for name, kind in found.items()} == {
+        "i": "int64",
+        "d": "double",
+        "b": "boolean",
+        "t": "string",
+        "o": "string",
+        "l": "string",
+    }
+    assert found["o"].logical == found["l"].logical == "io.debezium.data.Json"
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-01-01", "2024-01-01 00:00:00", "2024-01-01T00:00:00Z", "12:00", "1", "true"]
+)
+def test_a_text_stays_a_text_whatever_it_looks_like(text: str) -> None:
+    assert types_of(f'{{"x":"{text}"}}')["x"] == SourceType("string")
+    assert (
+        values_of(*[f'{{"x":"{text}"}}'] * MANY, declared=guessed(x="string"))
+        == [{"x": text}] * MANY
+    )
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["18446744073709551615", "-9223372036854775809", "0.12345678901234567890", "1e400"],
+)
+def test_a_number_that_no_type_holds_becomes_its_own_text(number: str) -> None:
+    assert values_of(f'{{"x":{number}}}', '{"x":1}') == [{"x": number}, {"x": "1"}]
+
+
+def test_whole_numbers_beside_others_are_widened_if_a_double_holds_them() -> None:
+    assert values_of('{"x":1}', '{"x":0.5}', '{"x":null}') == [{"x": 1.0}, {"x": 0.5}, {"x": None}]
+
+
+def test_whole_numbers_that_a_double_would_round_stay_exact() -> None:
+    assert values_of('{"x":9007199254740993}') == [{"x": 9007199254740993}]
+    assert values_of('{"x":9007199254740993}', '{"x":0.5}') == [
+        {"x": "9007199254740993"},
+        {"x": "0.5"},
+    ]
+
+
+def test_what_is_nested_is_kept_as_it_is_written() -> None:
+    texts = ['{ "b":1.10, "a":[ null ,"\\u00e9"] }', "[]", "{}", "[{}]"]
+
+    assert [row["x"] for row in values_of(*(f'{{"x":{text}}}' for text in texts))] == texts
+
+
+def test_several_kinds_in_one_column_are_text() -> None:
+    afters = [
+        '{"x":"a"}',
+        '{"x":1}',
+        '{"x":true}',
+        '{"x":{"y":null}}',
+        '{"x":null}',
+        '{"x":"null"}',
+    ]
+
+    found = [row["x"] for row in values_of(*afters)]
+
+    assert found == ["a", "1", "true", '{"y":null}', None, "null"]
+
+
+def test_numbers_that_json_has_no_word_for_do_not_make_a_column_text() -> None:
+    found = values_of('{"x":"NaN"}', '{"x":1.5}', '{"x":"-Infinity"}')
+
+    assert str([row["x"] for row in found]) == "[nan, 1.5, -inf]"
+
+
+def test_a_column_without_any_value_is_none_yet() -> None:
+    assert list(types_of('{"id":1,"x":null}', '{"id":2,"x":null}')) == ["id"]
+
+
+def test_columns_stand_in_the_order_they_are_met() -> None:
+    assert list(types_of('{"b":1,"a":null}', '{"b":1,"a":2,"c":3}', '{"d":4}')) == list("bacd")
+
+
+# Declared types.
+
+DECIMAL = SourceType("bytes", CONNECT_DECIMAL, ((PRECISION, "10"), ("scale", "2")))
+DATE = SourceType("int32", "io.debezium.time.Date")
+FLOATS = SourceType("array", element=SourceType("double"))
+
+
+def test_declared_columns_have_the_types_they_are_declared_with() -> None:
+    declared = certain(
+        SourceColumn("id", SourceType("int32")),
+        SourceColumn("price", DECIMAL),
+        SourceColumn("day", DATE),
+        SourceColumn("list", FLOATS),
+    )
+
+    found = types_of(*['{"id":1,"price":"AJY=","day":null,"list":[1.5]}'] * MANY, declared=declared)
+
+    assert found == {c.name: c.type for c in declared.columns}
+
+
+def test_declared_columns_that_no_message_has_are_none() -> None:
+    declared = certain(
+        SourceColumn("id", SourceType("int32")), SourceColumn("unsent", SourceType("bytes"))
+    )
+
+    assert list(types_of('{"id":1}', declared=declared)) == ["id"]
+
+
+def test_a_group_of_declared_columns_alone_is_not_inferred() -> None:
+    declared = certain(SourceColumn("id", SourceType("int32")))
+
+    (told,), _ = split(rows('{"id":1}'), declared)
+    (partly,), _ = split(rows('{"id":1,"new":2}'), declared)
+
+    assert not told.inferred
+    assert partly.inferred
+
+
+def test_a_value_that_is_not_as_declared_is_found_by_itself() -> None:
+    declared = certain(SourceColumn("id", SourceType("int64")))
+    afters = ['{"id":1}'] * MANY
+    afters[123] = '{"id":"one"}'
+
+    (group,), bad = split(rows(*afters), declared)
+    raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
+
+    assert not bad
+    assert [message.row for message in raw.bad] == [123]
+    assert len(raw.table) == MANY - 1
+
+
+def test_a_map_is_read_as_declared() -> None:
+    pair = (SourceColumn("key", SourceType("string")), SourceColumn("value", SourceType("string")))
+    declared = certain(SourceColumn("h", SourceType("map", fields=pair)))
+
+    assert values_of('{"h":{"a":"1","b":null}}', declared=declared) == [
+        {"h": [("a", "1"), ("b", None)]}
+    ]
+
+
+def test_a_new_column_is_found_in_the_middle_of_known_ones() -> None:
+    afters = ['{"id":1}'] * MANY
+    afters[MANY - 7 :] = ['{"id":1,"new":"x"}'] * 7
+
+    found = types_of(*afters, declared=guessed(id="int64"))
+
+    assert found == {"id": SourceType("int64"), "new": SourceType("string")}
+
+
+def test_a_first_value_is_found_after_many_nulls() -> None:
+    afters = ['{"id":1,"late":null}'] * MANY
+    afters[MANY // 2] = '{"id":1,"late":2.5}'
+
+    found = types_of(*afters, declared=guessed(id="int64"))
+
+    assert found["late"] == SourceType("double")
+
+
+# A table's types rule.
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "kept"),
+    [
+        ("int64", "1", 1),
+        ("int32", "1", 1),
+        ("double", "1.5", 1.5),
+        ("double", "2", 2.0),
+        ("double", "9007199254740992", 9007199254740992.0),
+        ("boolean", "false", False),
+        ("string", '"x"', "x"),
+        ("string", "1", "1"),
+        ("string", "1.50", "1.50"),
+        ("string", "18446744073709551615", "18446744073709551615"),
+        ("string", "true", "true"),
+        ("string", '{"a": 1}', '{"a": 1}'),
+    ],
+)
+def test_what_fits_a_column_is_widened_into_its_type(column: str, value: str, kept: Any) -> None:
+    usual = {"int64": "7", "int32": "7", "double": "0.5", "boolean": "true", "string": '"t"'}
+    afters = [f'{{"x":{usual[column]}}}'] * MANY
+    afters[99] = f'{{"x":{value}}}'
+
+    found = values_of(*afters, declared=guessed(x=column))
+
+    assert found[99]["x"] == kept
+    assert types_of(*afters, declared=guessed(x=column))["x"] == SourceType(column)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("int64", "1.5"),
+        ("int64", "1.0"),
+        ("int64", "9223372036854775808"),
+        ("int64", '"1"'),
+        ("int64", "true"),
+        ("int64", "{}"),
+        ("double", "9007199254740993"),
+        ("double", "0.12345678901234567890"),
+        ("double", "1e400"),
+        ("double", '"x"'),
+        ("double", "true"),
+        ("boolean", "1"),
+        ("boolean", '"true"'),
+    ],
+)
+def test_what_does_not_fit_a_column_never_changes_its_type(column: str, value: str) -> None:
+    usual = {"int64": "7", "double": "0.5", "boolean": "true"}
+    afters = [f'{{"x":{usual[column]}}}'] * MANY
+    afters[99] = f'{{"x":{value}}}'
+
+    (group,), bad = split(rows(*afters), guessed(x=column))
+
+    assert [message.row for message in bad] == [99]
+    assert "its x is" in bad[0].reason
+    assert row_of(group) == (SourceColumn("x", SourceType(column)),)
+    assert len(group.rows) == MANY - 1
+
+
+def test_a_number_too_wide_for_its_column_is_found_when_it_is_read() -> None:
+    (group,), _ = split(rows('{"x":1}', '{"x":2147483648}'), guessed(x="int32"))
+
+    raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
+
+    assert [message.row for message in raw.bad] == [1]
+
+
+def test_a_known_column_keeps_its_type_while_it_has_no_value() -> None:
+    assert types_of('{"x":null}', declared=guessed(x="double")) == {"x": SourceType("double")}
+
+
+# Shapes.
+
+
+def test_what_is_no_object_is_named() -> None:
+    groups, bad = split([b"5", b"{}", b"[]", b'{"id":', b"\xff", *rows('{"id":1}')])
+
+    assert [message.row for message in bad] == [0, 1, 2, 3, 4]
+    assert [group.rows.tolist() for group in groups] == [[5]]
+
+
+def test_rows_of_all_shapes_are_kept_apart_and_in_order() -> None:
+    change_, plain = rows('{"id":1}')[0], b'{"id":1,"__op":"c","__deleted":"false"}'
+    document = change_.replace(b'{"id":1}', b'"{\\"_id\\":1}"')
+    messages = [change_, plain, document, change_, plain, document] * 50
+
+    groups, bad = split(messages)
+
+    assert not bad
+    assert sorted(group.rows[:2].tolist() for group in groups) == [[0, 3], [1, 4], [2, 5]]
+    assert all(len(group.rows) == 100 for group in groups)
+
+
+def test_a_document_without_its_text_is_known_by_its_collection() -> None:
+    source = '{"name":"m","db":"d","collection":"c"}'
+    message = f'{{"before":null,"after":null,"source":{source},"op":"d"}}'.encode()
+
+    (group,), _ = split([message] * 40)
+
+    assert {part.name: part.type.kind for part in group.type.fields}["after"] == "string"
+    assert not group.inferred
+
+
+def test_a_key_keeps_the_order_of_its_columns() -> None:
+    declared = certain(SourceColumn("a", SourceType("int32")), SourceColumn("b", DATE))
+
+    (group,), _ = split([b'{"b":1,"a":2}'] * 40, declared)
+
+    assert group.type.fields == (SourceColumn("b", DATE), SourceColumn("a", SourceType("int32")))
+
+
+def test_messages_that_grow_a_thousand_fields_are_read_in_time() -> None:
+    afters = [f'{{"id":{n},"x":{{"k{n}":1,"l{n}":2}}}}' for n in range(2000)]
+
+    found = values_of(*afters, declared=guessed(id="int64"))
+
+    assert found[7]["x"] == '{"k7":1,"l7":2}'
+
+
+# From the messages to changes.
+
+
+def met(messages: Iterable[Message], declared: Declared = NOTHING) -> tuple[SourceSchema, ...]:
+    records = list(messages)
+    plan = DecodePlan(records[0].topic, POSTGRES, None, frozenset(), declared=declared)
+    decoded = decode_changes(0, *arrays(records), plan)
+    assert not decoded.bad
+    return decoded.new_schemas
+
+
+def decoded_rows(messages: Iterable[Message], plan: DecodePlan) -> list[dict[str, Any]]:
+    decoded = decode_changes(0, *arrays(list(messages)), plan)
+    assert not decoded.bad
+    assert not decoded.new_schemas
+    rows: list[dict[str, Any]] = pa.concat_tables(decoded.changes).to_pylist()
+    return rows
+
+
+def test_a_change_is_read_as_with_a_schema_where_its_columns_are_declared() -> None:
+    table = Table(
+        (
+            column("id", "int64", optional=False),
+            column("price", "bytes", logical=CONNECT_DECIMAL, parameters=dict(DECIMAL.parameters)),
+            column("day", "int32", logical="io.debezium.time.Date"),
+        )
+    )
+    row = {"id": 1, "price": decimal(150), "day": 19782}
+    messages = [
+        insert(row, table=table, offset=1),
+        delete({"id": 2}, table=table, offset=2),
+        truncate(table=table, offset=3),
+    ]
+    (schema,) = met(messages)
+    plan = plan_of(table.topic, [schema], POSTGRES)
+    declared = replace(plan, declared=certain(*schema.columns))
+
+    told = decode_changes(0, *arrays(messages), plan)
+    untold = decode_changes(
+        0, *arrays([without_schemas(message) for message in messages]), declared
+    )
+
+    assert untold.table == told.table
+    assert untold.truncates == told.truncates
+    assert pa.concat_tables(untold.changes).equals(pa.concat_tables(told.changes))
+
+
+def test_an_inferred_schema_says_so() -> None:
+    (schema,) = met([without_schemas(insert({"id": 1, "name": "x"}))])
+
+    assert schema == SourceSchema(
+        (SourceColumn("id", SourceType("int64")), SourceColumn("name", SourceType("string"))),
+        ("id",),
+        inferred=True,
+    )
+
+
+def test_deletes_alone_tell_of_the_key() -> None:
+    message = change("d", None, None, key={"id": 7})
+
+    (schema,) = met([without_schemas(message)])
+
+    assert schema.key == ("id",)
+    assert [column.name for column in schema.columns] == ["id"]
+
+
+def inferred_plan(*messages: Message) -> DecodePlan:
+    """Plan a topic whose table was made of what its messages were guessed to be."""
+    (schema,) = met(messages)
+    plan = plan_of(messages[0].topic, [schema], POSTGRES)
+    return replace(plan, declared=Declared(guessed=schema.columns))
+
+
+def test_a_table_made_by_inference_takes_every_later_change() -> None:
+    plan = inferred_plan(without_schemas(insert({"id": 1, "name": "x"})))
+    later = [
+        without_schemas(insert({"id": 2, "name": None}, offset=1)),
+        without_schemas(insert({"id": 3, "name": 5}, offset=2)),
+        without_schemas(delete({"id": 1, "name": None}, offset=3)),
+        without_schemas(change("d", None, None, key={"id": 2}, offset=4)),
+    ]
+
+    found = decoded_rows(later, plan)
+
+    assert [(row["id"], row["name"]) for row in found] == [
+        (2, None),
+        (3, "5"),
+        (1, None),
+        (2, None),
+    ]
+
+
+def test_a_table_made_by_inference_hears_of_a_new_column() -> None:
+    plan = inferred_plan(without_schemas(insert({"id": 1, "name": "x"})))
+    message = without_schemas(insert({"id": 2, "name": "y", "more": 1.5}, offset=1))
+
+    decoded = decode_changes(0, *arrays([message]), plan)
+
+    (schema,) = decoded.new_schemas
+    assert schema.inferred
+    assert schema.columns[-1] == SourceColumn("more", SourceType("double"))
+
+
+def test_a_value_that_does_not_fit_goes_into_quarantine_with_its_offset() -> None:
+    plan = inferred_plan(without_schemas(insert({"id": 1, "name": True})))
+    messages = [
+        without_schemas(insert({"id": n, "name": False if n != 12 else "no"}, offset=n))
+        for n in range(40)
+    ]
+
+    decoded = decode_changes(0, *arrays(messages), plan)
+
+    assert [record.offset for record in decoded.bad] == [12]
+    assert sum(len(part) for part in decoded.changes) == 39
+
+
+def test_one_message_without_a_schema_among_others_is_not_guessed_at() -> None:
+    (schema,) = met([insert({"id": 1, "name": "x"})])
+    plan = plan_of(ORDERS.topic, [schema], POSTGRES)
+    stray = without_schemas(insert({"id": 2, "name": "y"}, offset=1))
+
+    decoded = decode_changes(0, *arrays([stray]), replace(plan, declared=guessed(id="int64")))
+
+    assert [(bad.offset, bad.reason) for bad in decoded.bad] == [(1, "it has no schema")]
+
+
+def test_a_key_without_a_schema_beside_a_value_with_one_has_the_rows_types() -> None:
+    table = Table(
+        (
+            column(
+                "id",
+                "bytes",
+                optional=False,
+                logical=CONNECT_DECIMAL,
+                parameters=dict(DECIMAL.parameters),
+            ),
+        )
+    )
+    messages = [
+        insert({"id": decimal(150)}, table=table, offset=1),
+        delete({"id": decimal(250)}, table=table, offset=2),
+    ]
+    (schema,) = met(messages)
+    plan = plan_of(table.topic, [schema], POSTGRES)
+    mixed = [replace(message, key=without_schemas(message).key) for message in messages]
+
+    assert decoded_rows(mixed, plan) == decoded_rows(messages, plan)
+
+
+def test_flat_rows_without_a_schema_are_recognised_by_what_was_added() -> None:
+    flat = [
+        Message(
+            ORDERS.topic,
+            0,
+            n,
+            _compact({"id": n}),
+            _compact({"id": n, "name": "x", "__deleted": deleted, "__op": op, "__lsn": n}),
+        )
+        for n, (op, deleted) in enumerate([("c", "false"), ("u", "false"), ("d", "true")])
+    ]
+
+    (schema,) = met(flat)
+    plan = plan_of(ORDERS.topic, [schema], POSTGRES)
+    found = decoded_rows(flat, replace(plan, declared=Declared(guessed=schema.columns)))
+
+    assert schema.form is Form.FLAT
+    assert [column.name for column in schema.columns] == ["id", "name"]
+    assert [(row["id"], row["name"], row["_mirror_op"]) for row in found] == [
+        (0, "x", "c"),
+        (1, "x", "u"),
+        (2, None, "d"),
+    ]
+
+
+def test_documents_without_a_schema_are_rows_of_key_and_text() -> None:
+    source = {"version": "3", "connector": "mongodb", "name": "m", "db": "d", "collection": "c"}
+    value = {"before": None, "after": '{"_id": 1}', "source": {**source, "ord": 1}, "op": "c"}
+    message = Message("m.d.c", 0, 0, _compact({"id": "1"}), _compact({**value, "ts_ms": 5}))
+    plan = DecodePlan("m.d.c", MONGODB, None, frozenset())
+
+    decoded = decode_changes(0, *arrays([message]), plan)
+
+    (schema,) = decoded.new_schemas
+    assert schema.form is Form.DOCUMENT
+    assert not schema.inferred
+    assert [column.name for column in schema.columns] == ["id", "document"]
