@@ -13,6 +13,7 @@ from cdc.decode.schemaless import split_schemaless
 from cdc.model import Declared
 
 AVRO_MAGIC = b"\x00"
+NO_REGISTRY = "it is Avro, whose schema only a registry knows, and none is configured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Wire:
 
 
 class NoRegistryError(ValueError):
-    """An Avro message, and no registry that knows its schema; `row` as in the array."""
+    """Avro messages, and no registry that knows their schemas; `row` is the first of them."""
 
     def __init__(self, row: int) -> None:
         super().__init__(row)
@@ -43,10 +44,12 @@ def split(
         declared: What is known of the columns of messages that do not describe them.
 
     Raises:
-        NoRegistryError: A message is Avro, and no registry is configured.
+        NoRegistryError: All messages are Avro, and no registry is configured.
     """
     avro = pc.equal(pc.binary_slice(messages, 0, 1), AVRO_MAGIC).to_numpy(zero_copy_only=False)
     if avro.any():
+        if not wire.registry and avro.all() and wire.format is not RecordFormat.JSON:
+            raise NoRegistryError(int(rows[0]))
         yield from _avro(messages.filter(pa.array(avro)), rows[avro], wire)
         messages, rows = messages.filter(pa.array(~avro)), rows[~avro]
     if not len(messages):
@@ -64,5 +67,5 @@ def split(
 def _avro(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup | BadMessage]:
     if wire.format is RecordFormat.JSON:
         yield from (BadMessage(row, "it is not JSON") for row in rows.tolist())
-        return
-    raise NoRegistryError(int(rows[0]))
+    else:
+        yield from (BadMessage(row, NO_REGISTRY) for row in rows.tolist())

@@ -194,13 +194,23 @@ def test_the_offset_is_right_behind_tombstones() -> None:
     assert error.offset == 12
 
 
-def test_avro_without_a_registry_is_named_as_such() -> None:
-    messages = with_bad(b"\x00\x00\x00\x00\x07\x02\x06abc")
+AVRO = b"\x00\x00\x00\x00\x07\x02\x06abc"
+
+
+def test_a_topic_of_avro_without_a_registry_is_named_as_such() -> None:
+    messages = [replace(message, value=AVRO) for message in GOOD]
 
     with pytest.raises(AvroTopicError) as raised:
         decode_changes(5, *arrays(messages), PLAN)
 
-    assert raised.value.offset == 12
+    assert raised.value.offset == 10
+
+
+def test_avro_among_json_without_a_registry_is_a_bad_record() -> None:
+    error = failure(with_bad(AVRO))
+
+    assert error.offset == 12
+    assert "registry" in error.reason
 
 
 @pytest.mark.parametrize(
