@@ -22,6 +22,7 @@ from tests.unit.connector_messages import (
     life_of_rows,
     tombstone,
     unwrapped,
+    without_schemas,
 )
 from tests.unit.connector_sources import SOURCES
 from tests.unit.messages import arrays, column, final_rows, planned
@@ -38,6 +39,17 @@ def test_snapshot_insert_update_delete_and_key_change_leave_the_right_rows(
     messages, expected = life_of_rows(dialect.name)
 
     assert final_rows(messages, planned(messages, dialect)) == expected
+
+
+@every_dialect
+def test_messages_without_schemas_leave_the_same_rows_of_the_same_table(dialect: Dialect) -> None:
+    messages, expected = life_of_rows(dialect.name)
+    bare = [without_schemas(message) for message in messages]
+
+    plan = planned(bare, dialect)
+
+    assert final_rows(bare, plan) == expected
+    assert decode_changes(0, *arrays(bare), plan).table == SOURCES[dialect.name].table
 
 
 @every_dialect
