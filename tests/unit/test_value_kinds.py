@@ -77,15 +77,18 @@ def test_bits_that_do_not_fit_are_refused(wire: str) -> None:
 
 
 @every_wire
-@pytest.mark.parametrize("length", [2**31 - 1, 83_886_081])
-def test_bits_without_a_length_take_no_more_room_than_they_need(wire: str, length: int) -> None:
+@pytest.mark.parametrize("length", [2**31 - 1, 83_886_081, 0])
+def test_bits_without_a_length_are_the_same_beside_longer_ones(wire: str, length: int) -> None:
+    source = bits(length)
     values = [b"\x01\x02", b"\x03", None, b""]
 
-    assert converted(values, bits(length), wire).to_pylist() == [
-        b"\x02\x01",
-        b"\x00\x03",
+    assert converted(values, source, wire).to_pylist() == [b"\x02\x01", b"\x03", None, b""]
+    assert converted(values, source, wire, "long").to_pylist() == [0x201, 3, None, 0]
+    assert converted(values, source, wire, "string").to_pylist() == [
+        "1000000001",
+        "11",
         None,
-        b"\x00\x00",
+        "0",
     ]
 
 

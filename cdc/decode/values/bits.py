@@ -16,8 +16,9 @@ LONGEST: Final = 83_886_080
 def bits(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
     """Convert bit strings to bytes, most significant first, to 0s and 1s, or to a number."""
     rows = byte_rows(raw)
-    declared = bit_length(source)
-    length = declared if declared is not None and 0 < declared <= LONGEST else rows.longest * 8
+    length = bit_length(source)
+    if length is None or not 0 < length <= LONGEST:
+        return _of_any_length(rows, target)
     width = -(-length // 8)
     lines = rows.lines(max(width, rows.longest))
     if lines[:, width:].any() or (length % 8 and (lines[:, width - 1] >> length % 8).any()):
@@ -29,6 +30,20 @@ def bits(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
         places = np.unpackbits(lines[:, ::-1], axis=1)[:, width * 8 - length :]
         return _fixed(rows, places + ord("0"), target)
     return _numbers(rows, lines, target)
+
+
+def _of_any_length(rows: ByteRows, target: pa.DataType) -> pa.Array:
+    """Convert bit strings without a declared length: none takes more room than it needs."""
+    if not pa.types.is_binary(target) and not pa.types.is_string(target):
+        return _numbers(rows, rows.lines(rows.longest), target)
+    values = [
+        rows.data[start : start + size][::-1].tobytes() if valid else None
+        for start, size, valid in zip(rows.starts, rows.sizes, rows.valid, strict=True)
+    ]
+    if pa.types.is_string(target):
+        texts = [None if v is None else f"{int.from_bytes(v, 'big'):b}" for v in values]
+        return pa.array(texts, target)
+    return pa.array(values, target)
 
 
 def _fixed(rows: ByteRows, lines: Bytes, target: pa.DataType) -> pa.Array:
