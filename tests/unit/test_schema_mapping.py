@@ -107,6 +107,16 @@ def test_postgres_money_has_its_nineteen_digits() -> None:
     assert mapped(numeric(scale="2"), POSTGRES) == DecimalType(19, 2)
 
 
+@pytest.mark.parametrize("name", ["data.VariableScaleDecimal", "data.geometry.Point"])
+def test_a_struct_with_other_fields_than_its_names_is_a_plain_one(name: str) -> None:
+    fields = (SourceColumn("scale", INT), SourceColumn("value", SourceType("string")))
+
+    found = mapped(SourceType("struct", "io.debezium." + name, fields=fields))
+
+    assert isinstance(found, StructType)
+    assert [field.name for field in found.fields] == ["scale", "value"]
+
+
 def test_arrays_and_structs_map_their_parts() -> None:
     point = SourceType(
         "struct",

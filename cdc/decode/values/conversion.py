@@ -99,8 +99,6 @@ def _maps(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
     key, value = (field.type for field in source.fields)
     pairs = as_pairs(raw)
     flat = pairs.flatten()
-    if flat.null_count or flat.field(0).null_count:
-        raise pa.ArrowInvalid("a map with a key that is null")
     keys = convert(pc.struct_field(flat, [0]), key, target.key_type)
     items = convert(pc.struct_field(flat, [1]), value, target.item_type)
     offsets = _offsets(pairs)
@@ -108,7 +106,7 @@ def _maps(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
         # A null offset makes a null map; the last one has none.
         gone = np.append(raw.is_null().to_numpy(zero_copy_only=False), False)
         offsets = pa.array(offsets.to_numpy(), mask=gone)
-    return pa.MapArray.from_arrays(offsets, keys, items, type=target)
+    return pa.MapArray.from_arrays(offsets, keys, items, type=target)  # refuses a null key
 
 
 def _offsets(raw: pa.Array) -> pa.Array:
