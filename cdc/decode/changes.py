@@ -253,6 +253,7 @@ class _Chunk:
         if unavailable(raw):
             raise MissingValueError(self.plan.topic, column.name)
         otherwise = self.plan.otherwise.get(column.name, Otherwise.REJECT)
+        source = self.plan.dialect.understood(source)
         array, bad = fitted(raw, source, column.type, column.name, otherwise)
         self._reject(BadMessage(int(rows[message.row]), message.reason) for message in bad)
         return array
@@ -278,7 +279,8 @@ class _Chunk:
         """Convert the values of one key column, in the order of the rows they were asked for."""
         part = keys[column.name]
         order, arrays = [], []
-        for rows, source, raw in part.pieces:
+        for rows, sent, raw in part.pieces:
+            source = self.plan.dialect.understood(sent)
             array, bad = fitted(raw, source, column.type, column.name)
             self._reject(BadMessage(int(rows[b.row]), f"of its key: {b.reason}") for b in bad)
             order.append(rows)

@@ -90,6 +90,24 @@ def test_a_binary_log_position_joins_file_and_place() -> None:
     assert decoded.table == SourceTable("srv", "shop", "shop", "orders")
 
 
+def test_an_enum_of_mysql_is_the_same_in_a_snapshot_and_in_a_change() -> None:
+    allowed = {"allowed": "a,b\\,c"}
+    kind: dict[str, Any] = {"logical": "io.debezium.data.Enum", "parameters": allowed}
+    key, size = column("id", "string", optional=False, **kind), column("size", "string", **kind)
+    table = Table((key, size), connector="mysql")
+    messages = [
+        snapshot_row({"id": "b,c", "size": "b,c"}, table=table, offset=1),
+        insert({"id": "b\\,c", "size": "b\\,c"}, table=table, offset=2),
+        delete({"id": "b\\,c"}, table=table, offset=3),
+    ]
+
+    decoded = decode_changes(0, *arrays(messages), planned(messages, MYSQL))
+
+    rows = rows_of(decoded)
+    assert [row["id"] for row in rows] == ["b,c"] * 3
+    assert [row["size"] for row in rows] == ["b,c", "b,c", None]
+
+
 def test_a_change_without_a_log_position_is_older_than_all_others() -> None:
     message = insert({"id": 1}, source={"lsn": None})
 
