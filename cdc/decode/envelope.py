@@ -116,17 +116,11 @@ def read_changes(
     position, lost = _positions(source, dialect)
     bad += [BadMessage(int(rows[b.row]), b.reason) for b in lost if good[b.row]]
     good[[b.row for b in lost]] = False
-    kept = pa.array(np.flatnonzero(good))
-    taken = {name: column.take(kept) for name, column in source.items()}
-    changes = RawChanges(
-        layout,
-        rows[good],
-        op.take(kept),
-        position.take(kept),
-        row.take(kept),
-        _source_tables(taken, dialect, named),
-    )
-    return changes, bad
+    if not good.all():
+        source = {name: column.filter(pa.array(good)) for name, column in source.items()}
+    tables = _source_tables(source, dialect, named)
+    changes = RawChanges(layout, rows, op, position, row, tables)
+    return changes.take(np.flatnonzero(good)), bad
 
 
 # Gives op, row and the fields of the source block from what was read.
