@@ -162,7 +162,7 @@ def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemale
     groups: dict[str, tuple[Any, list[int], list[bytes]]] = {}
     for row, message in zip(rows.tolist(), messages.to_pylist(), strict=True):
         try:
-            members = members_of(message.decode())
+            members = _members(message.decode())
         except (ValueError, RecursionError) as error:
             yield BadMessage(row, f"it is not a JSON object: {error}")
             continue
@@ -178,7 +178,7 @@ def _one_by_one(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemale
         yield from _group(schema, np.array(found, np.int64), pa.array(payloads, pa.binary()))
 
 
-def members_of(text: str) -> dict[str, str]:
+def _members(text: str) -> dict[str, str]:
     """Cut a JSON object into its members, each value's text as it is written."""
     decoder, members = json.JSONDecoder(), {}
     begin = _BEGIN.match(text)

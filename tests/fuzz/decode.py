@@ -19,14 +19,16 @@ from dataclasses import dataclass, field, replace
 
 from cdc.decode import DecodePlan, Wire
 from cdc.errors import MirrorError
-from cdc.model import News, PartitionReport, SourceSchema
+from cdc.model import Declared, News, PartitionReport, SourceSchema
 from cdc.runtime.quarantine import QuarantinePlan
 from cdc.runtime.topic_plan import TopicPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.schema import (
     arrow_schema,
     difference,
+    guessable_columns,
     iceberg_schema,
+    joined,
     mirror_columns,
     quarantine_schema,
 )
@@ -67,6 +69,8 @@ class Target:
     def follow(self, news: News) -> TopicPlan:
         """Do as the driver would: create, add columns, or refuse."""
         known = dict.fromkeys([*self.known, *news.schemas])
+        if all(schema.inferred for schema in known):
+            known = dict.fromkeys(joined(known))
         first = next(iter(known))
         base = iceberg_schema(mirror_columns(first, "t", DIALECT))
         for schema in known:
@@ -76,7 +80,10 @@ class Target:
         self.known = tuple(known)
         arrow = arrow_schema(base, "t")
         key = tuple(column.name for column in arrow if not column.nullable)
-        decode = DecodePlan(self.topic, DIALECT, arrow, frozenset(known), self.wire)
+        declared = Declared(guessed=guessable_columns(base))
+        decode = DecodePlan(
+            self.topic, DIALECT, arrow, frozenset(known), self.wire, declared=declared
+        )
         bad = arrow_schema(quarantine_schema(), "q")
         return TopicPlan(
             decode=decode,

@@ -6,6 +6,7 @@ columns, read from the catalog, must be what those blocks say.
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -14,9 +15,12 @@ import pymysql
 import pytest
 from pymysql.constants import CLIENT
 
+from cdc.config import MirrorConfig
+from cdc.config.load import parse_config
 from cdc.decode.connect_schema import columns_of
 from cdc.errors import SourceCatalogError, SourceDownError
-from cdc.model import SourceColumn, SourceTable, SourceType
+from cdc.model import SourceColumn, SourceSchema, SourceTable, SourceType
+from cdc.runtime.declared import Declarations
 from connectors import DIALECTS
 from tests.unit.messages import RECORDED, read_recorded
 
@@ -265,3 +269,99 @@ def test_the_catalog_of_another_database_is_not_believed(postgres: str) -> None:
 
     with pytest.raises(SourceCatalogError):
         from_catalog("postgres", postgres, table)
+
+
+# What a run makes of it.
+
+
+def config_of(url: str) -> MirrorConfig:
+    text = """
+        name = "shop"
+        [source]
+        connector = "postgres"
+        topics = ["shop.*"]
+        [kafka]
+        "bootstrap.servers" = "localhost:9"
+    """
+    config = parse_config(text.encode(), "/shop.toml")
+    return replace(config, source=replace(config.source, url=url))
+
+
+def inferred(*names: str) -> SourceSchema:
+    columns = tuple(SourceColumn(name, SourceType("int64")) for name in names)
+    return SourceSchema(columns, ("id",), inferred=True)
+
+
+@pytest.fixture
+def one(postgres: str) -> SourceTable:
+    """A table that a test may change."""
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS public.one")
+        connection.execute("CREATE TABLE public.one (id int PRIMARY KEY, at timestamp)")
+    return SourceTable("pg", "shop", "public", "one")
+
+
+def test_the_catalog_is_asked_once_and_again_for_a_new_column(
+    postgres: str, one: SourceTable
+) -> None:
+    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+
+    asked = [declarations.learn("t", one, [inferred("id", "at")])]
+    asked.append(declarations.learn("t", one, [inferred("id", "at")]))
+    asked.append(declarations.learn("t", one, [inferred("id", "later")]))
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("ALTER TABLE public.one ADD COLUMN more numeric(9,3)")
+    asked.append(declarations.learn("t", one, [inferred("id", "more")]))
+
+    assert asked == [True, False, False, True]
+    assert [column.name for column in declarations.of("t").columns] == ["id", "at", "more"]
+
+
+def test_a_changed_type_is_noticed_after_a_while(
+    postgres: str, one: SourceTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+    declarations.learn("t", one, [inferred("id", "at")])
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("ALTER TABLE public.one ALTER id TYPE bigint")
+
+    before = declarations.renewed()
+    monkeypatch.setattr("cdc.runtime.declared.OLD_SECONDS", 0.0)
+    after = declarations.renewed()
+
+    assert (before, after) == ([], ["t"])
+    assert declarations.certain("t")[0] == SourceColumn("id", SourceType("int64"))
+
+
+def test_a_table_that_is_gone_keeps_what_was_learned_of_it(
+    postgres: str, one: SourceTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+    declarations.learn("t", one, [inferred("id", "at")])
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP TABLE public.one")
+    monkeypatch.setattr("cdc.runtime.declared.OLD_SECONDS", 0.0)
+
+    assert declarations.renewed() == []
+    assert len(declarations.certain("t")) == 2
+
+
+def test_a_database_that_is_down_when_types_are_needed_stops_the_run_for_another_try(
+    one: SourceTable,
+) -> None:
+    declarations = Declarations(
+        config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"]
+    )
+
+    with pytest.raises(SourceDownError):
+        declarations.learn("t", one, [inferred("id", "at")])
+
+    assert "t" not in declarations
+
+
+def test_schemas_that_are_told_ask_nobody(one: SourceTable) -> None:
+    declarations = Declarations(
+        config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"]
+    )
+
+    assert not declarations.learn("t", one, [replace(inferred("id"), inferred=False)])

@@ -3,6 +3,7 @@
 import logging
 import uuid
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,6 +17,7 @@ from tests.unit.messages import (
     Row,
     Table,
     column,
+    decimal,
     delete,
     insert,
     truncate,
@@ -150,3 +152,37 @@ def test_schemas_and_no_schemas_in_one_batch_leave_the_guess_aside(
 
     assert types(bench, table)["at"] == "timestamp_ntz"
     assert (progress.account.applied, progress.account.quarantined) == (1, 1)
+
+
+def test_the_config_tells_what_messages_do_not(
+    spark: SparkSession, configure: Configure, table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = """
+        [[tables.rules]]
+        match = "public.orders"
+        [tables.rules.types]
+        at = "io.debezium.time.MicroTimestamp"
+        price = "org.apache.kafka.connect.data.Decimal(10,2)"
+        code = "string"
+    """
+    bench = Bench(spark, configure(more=rule))
+    row = {"id": 1, "at": 1_700_000_000_000_000, "price": decimal(150), "code": 7, "on": True}
+
+    with caplog.at_level(logging.WARNING):
+        bench.apply(added(row, table, 0))
+    again = Bench(spark, configure(more=rule))
+    again.apply(added({**row, "id": 2, "code": "x"}, table, 1))
+
+    assert types(bench, table) == {
+        "id": "bigint",
+        "at": "timestamp_ntz",
+        "price": "decimal(10,2)",
+        "code": "string",
+        "on": "boolean",
+    }
+    assert [(row["price"], row["code"]) for row in bench.rows(f"{table.server}.orders")] == [
+        (Decimal("1.50"), "7"),
+        (Decimal("1.50"), "x"),
+    ]
+    assert len(set(warnings(caplog))) == 1  # of both runs the same
+    assert "columns=id:int64,on:boolean:" in warnings(caplog)[0]

@@ -229,6 +229,31 @@ def test_a_map_is_read_as_declared() -> None:
     ]
 
 
+def test_what_a_catalog_calls_a_small_number_may_come_as_a_boolean() -> None:
+    """MySQL's BOOLEAN is tinyint(1) in its catalog, and in Debezium's mind what it was made as."""
+    declared = certain(SourceColumn("on", SourceType("int16")))
+
+    assert types_of(*['{"on":true}'] * MANY, declared=declared)["on"] == SourceType("boolean")
+    assert types_of('{"on":null}', '{"on":1}', declared=declared)["on"] == SourceType("int16")
+    assert values_of('{"on":true}', '{"on":null}', '{"on":false}', declared=declared) == [
+        {"on": True},
+        {"on": None},
+        {"on": False},
+    ]
+
+
+def test_columns_that_are_mostly_null_are_read_at_once_all_the_same() -> None:
+    afters = [f'{{"id":{n},"x":{n if n % 3 == 0 else "null"}}}' for n in range(MANY)]
+
+    (group,), _ = split(rows(*afters))
+
+    assert group.table is not None
+    assert row_of(group) == (
+        SourceColumn("id", SourceType("int64")),
+        SourceColumn("x", SourceType("int64")),
+    )
+
+
 def test_a_new_column_is_found_in_the_middle_of_known_ones() -> None:
     afters = ['{"id":1}'] * MANY
     afters[MANY - 7 :] = ['{"id":1,"new":"x"}'] * 7
