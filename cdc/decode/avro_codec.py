@@ -20,6 +20,7 @@ Reader = Callable[[bytes, int], tuple[Any, int]]
 
 _FLOAT: Final = struct.Struct("<f")
 _DOUBLE: Final = struct.Struct("<d")
+MOST_WITHOUT_BYTES: Final = 1000
 _SMALLEST_INT, _GREATEST_INT = -(1 << 31), (1 << 31) - 1
 
 
@@ -195,8 +196,8 @@ def _arrays(item: Reader) -> Reader:
             if count < 0:
                 size, at = _varint(data, at)
                 count, end = -count, at + size
-            # Also keeps items that take no bytes from filling the memory.
-            if count > len(data) - at:
+            # Items that take no bytes are few, or their count would fill the memory.
+            if len(items) + count > len(data) + MOST_WITHOUT_BYTES:
                 raise DatumError(f"it has {count} items, and {len(data) - at} bytes are left")
             for _ in range(count):
                 value, at = item(data, at)

@@ -21,6 +21,7 @@ from cdc.errors.servers import (
     KafkaUnreachableError,
     MirrorEndedError,
     MirrorStalledError,
+    RegistryUnreachableError,
     SandboxClosedError,
     SandboxPartMissingError,
     ServerStartError,
@@ -30,7 +31,14 @@ from cdc.errors.servers import (
     SourceUnreachableError,
     StreamFailedError,
 )
-from cdc.errors.settings import ConfigError, FolderError, JarsMissingError, Problem, SecretError
+from cdc.errors.settings import (
+    ConfigError,
+    FolderError,
+    JarsMissingError,
+    Problem,
+    RegistryOptionError,
+    SecretError,
+)
 from cdc.errors.tables import (
     CatalogError,
     CommitConflictError,
@@ -70,6 +78,8 @@ __all__ = [
     "NotDebeziumError",
     "Problem",
     "RecordError",
+    "RegistryOptionError",
+    "RegistryUnreachableError",
     "RestlessTopicError",
     "SandboxClosedError",
     "SandboxPartMissingError",

@@ -21,6 +21,22 @@ class KafkaUnreachableError(MirrorError):
         )
 
 
+class RegistryUnreachableError(MirrorError):
+    """The schema registry does not answer, or not as one, so that no schema is known for sure."""
+
+    retryable = True
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url, self.reason = url, reason
+
+    def __str__(self) -> str:
+        return (
+            f"The schema registry at {self.url} does not give schemas: {self.reason}. "
+            "See that it runs, and that [registry] has its address and credentials."
+        )
+
+
 class SourceUnreachableError(MirrorError):
     """The source database does not answer, or cannot be a source as it is."""
 

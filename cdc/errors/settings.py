@@ -38,6 +38,19 @@ class ConfigError(MirrorError):
         )
 
 
+class RegistryOptionError(MirrorError):
+    """An option of the schema registry's client cannot be used."""
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, option: str, reason: str) -> None:
+        super().__init__(option, reason)
+        self.option, self.reason = option, reason
+
+    def __str__(self) -> str:
+        return f"The option {self.option} of the schema registry {self.reason}. See [registry]."
+
+
 class SecretError(MirrorError):
     """A secret that the config names cannot be read."""
 
