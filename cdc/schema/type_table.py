@@ -127,7 +127,7 @@ LOGICAL: Final = (
         "Microseconds or nanoseconds; Debezium counts months as 30.4375 days.",
     ),
     TypeRow((logical.INTERVAL,), "string", (), "As sent: `P1Y2M3DT4H5M6.78S`."),
-    TypeRow((logical.YEAR,), "int", ("long", "string"), "As sent; 0000 is 1900 or 2000 there."),
+    TypeRow((logical.YEAR,), "int", ("long", "string"), "As sent."),
     TypeRow(
         (logical.BITS,),
         "binary",

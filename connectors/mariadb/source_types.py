@@ -8,5 +8,9 @@ SOURCE_TYPES = (
     *COMMON,
     DocumentedType("JSON", debezium.STRING, note="A text that the server checks."),
     DocumentedType("UUID", debezium.UUID),
-    DocumentedType("TIMESTAMP '0000-00-00'", debezium.ZONED_TIMESTAMP, note="Comes as 1970-01-01."),
+    DocumentedType(
+        "TIMESTAMP '0000-00-00'",
+        debezium.ZONED_TIMESTAMP,
+        note="Null from a snapshot, else 1970-01-01.",
+    ),
 )

@@ -10,6 +10,8 @@ CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"
 NANOS = "time.precision.mode=nanoseconds"
 ZERO = "0000-00-00 comes as null."
+BEYOND = "Beyond a day it comes as null."
+CALENDARS = "October 5 to 14, 1582 comes as 15 to 24."
 YEARS = f"{ZERO} Without enable.time.adjuster=false the years 0 to 99 come as 1970 to 2069."
 CUT = "Debezium cuts what is finer than milliseconds."
 
@@ -46,7 +48,7 @@ COMMON = (
         "bigint.unsigned.handling.mode=long",
         "From 2^63 on negative, and nothing says so.",
     ),
-    DocumentedType("FLOAT", debezium.FLOAT),
+    DocumentedType("FLOAT", debezium.FLOAT, note="A snapshot has six digits of it."),
     DocumentedType(
         "DOUBLE, FLOAT(m, d)", DOUBLE, note="FLOAT(7,2) has 12345.669921875 for 12345.67."
     ),
@@ -72,23 +74,28 @@ COMMON = (
         "TIME",
         _named("int32", logical.CONNECT_TIME),
         CONNECT,
-        f"{CUT} Beyond a day the connector stops.",
+        f"{CUT} {BEYOND}",
     ),
     DocumentedType(
         "TIME",
         _named("string", logical.ISO_TIME),
         ISO,
-        "Debezium drops whole days: 25:00 is 01:00.",
+        f"24:00 comes as 00:00. {BEYOND}",
     ),
     DocumentedType("DATETIME(0) to DATETIME(3)", _named("int64", logical.TIMESTAMP), note=YEARS),
     DocumentedType(
-        "DATETIME(4) to DATETIME(6)", _named("int64", logical.MICRO_TIMESTAMP), note=ZERO
+        "DATETIME(4) to DATETIME(6)", _named("int64", logical.MICRO_TIMESTAMP), note=CALENDARS
     ),
-    DocumentedType("DATETIME", _named("int64", logical.NANO_TIMESTAMP), NANOS),
+    DocumentedType(
+        "DATETIME",
+        _named("int64", logical.NANO_TIMESTAMP),
+        NANOS,
+        "Beyond the years 1677 to 2262 it comes as null, or garbled and is refused.",
+    ),
     DocumentedType("DATETIME", _named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
     DocumentedType("DATETIME", _named("string", logical.ISO_TIMESTAMP), ISO),
     DocumentedType("TIMESTAMP", debezium.ZONED_TIMESTAMP, note=ZERO),
-    DocumentedType("YEAR", debezium.YEAR, note="0000 comes as 1900 or 2000."),
+    DocumentedType("YEAR", debezium.YEAR, note="0000 comes as 2000 from a snapshot, else as 1900."),
     DocumentedType(
         "ENUM",
         debezium.words(logical.ENUM, "a,b"),
@@ -100,6 +107,6 @@ COMMON = (
 )
 SOURCE_TYPES = (
     *COMMON,
-    DocumentedType("JSON", debezium.JSON),
+    DocumentedType("JSON", debezium.JSON, note="Changes hold it without its blanks."),
     DocumentedType("VECTOR", debezium.FLOAT_VECTOR),
 )

@@ -12,6 +12,8 @@ NANOS = "time.precision.mode=nanoseconds"
 STRING_DECIMALS = "decimal.handling.mode=string"
 SPECIAL = "NaN and ±infinity come as null."
 CUT = "Debezium cuts what is finer than milliseconds."
+REACH = "Beyond the years 1677 to 2262 it comes as null."
+OLD = "From a snapshot a year before 1 comes as one after, and October 5 to 14, 1582 as 15 to 24."
 
 
 def _named(kind: str, name: str, **parameters: object) -> SourceType:
@@ -62,7 +64,7 @@ SOURCE_TYPES = (
         "bytea", STRING, "binary.handling.mode=base64, base64-url-safe, hex", "The text as sent."
     ),
     DocumentedType("bit(n), bit varying(n)", debezium.bits(12)),
-    DocumentedType("date", _named("int32", logical.DATE)),
+    DocumentedType("date", _named("int32", logical.DATE), note=OLD),
     DocumentedType("date", _named("int32", logical.CONNECT_DATE), CONNECT),
     DocumentedType("date", _named("string", logical.ISO_DATE), ISO),
     DocumentedType("time(0) to time(3)", _named("int32", logical.TIME), note="24:00:00 is kept."),
@@ -73,7 +75,7 @@ SOURCE_TYPES = (
     DocumentedType("timetz", debezium.ZONED_TIME, note="Moved to UTC by Debezium."),
     DocumentedType("timestamp(0) to timestamp(3)", _named("int64", logical.TIMESTAMP)),
     DocumentedType("timestamp", _named("int64", logical.MICRO_TIMESTAMP)),
-    DocumentedType("timestamp", _named("int64", logical.NANO_TIMESTAMP), NANOS),
+    DocumentedType("timestamp", _named("int64", logical.NANO_TIMESTAMP), NANOS, REACH),
     DocumentedType("timestamp", _named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
     DocumentedType("timestamp", _named("string", logical.ISO_TIMESTAMP), ISO),
     DocumentedType("timestamptz", debezium.ZONED_TIMESTAMP),
@@ -102,7 +104,8 @@ SOURCE_TYPES = (
     DocumentedType(
         "array",
         SourceType("array", element=INT32),
-        note="Elements as columns. Debezium sends a second dimension as nulls.",
+        note="Elements as columns. Debezium sends a second dimension as nulls, cuts times to "
+        "milliseconds and takes timestamps before 1582 for Julian.",
     ),
     DocumentedType(
         "line, box, circle, polygon, tsquery, pg_lsn, multirange, composite",
