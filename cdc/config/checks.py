@@ -12,6 +12,27 @@ from cdc.errors import Problem
 
 TYPE_NAMES = (*PRIMITIVES, "decimal(p,s)", "list<...>")
 PLACEHOLDERS = ("server", "database", "schema", "table")
+# What the registry's client takes besides its address, in the names of Confluent's clients.
+REGISTRY_OPTIONS = (
+    "basic.auth.credentials.source",
+    "basic.auth.user.info",
+    "bearer.auth.credentials.source",
+    "bearer.auth.identity.pool.id",
+    "bearer.auth.logical.cluster",
+    "bearer.auth.token",
+    "ssl.ca.location",
+    "ssl.certificate.location",
+    "ssl.endpoint.identification.algorithm",
+    "ssl.key.location",
+    "ssl.key.password",
+)
+# Java's clients take each of them under this prefix as well.
+REGISTRY_PREFIX = "schema.registry."
+NO_REGISTRY = Problem(
+    "registry",
+    'is missing: source.format = "avro" needs it',
+    'Add [registry] with its address, such as url = "http://localhost:8081".',
+)
 
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
 _TOPIC_GLOB = re.compile(r"[A-Za-z0-9._*?!\[\]-]+")
@@ -187,6 +208,13 @@ def address(value: object) -> None:
         raise _misfit("must be an http:// or https:// address", 'Such as "http://localhost:8081".')
 
 
+def addresses(value: object) -> None:
+    """Accept http addresses with commas between them, or a secret that holds some."""
+    if isinstance(value, str):
+        for one in value.split(","):
+            address(one.strip())
+
+
 def table_template(value: str) -> None:
     """Accept a template that gives every source table a namespace and a name."""
     advice = 'Such as "{database}.{table}"; known are ' + " ".join(
@@ -227,8 +255,16 @@ def catalog_options(options: Mapping[str, object]) -> None:
 
 
 def registry_options(options: Mapping[str, object]) -> None:
-    """Accept any option that is no misspelt setting of [registry]."""
-    _no_misspelling(options, ("url",))
+    """Accept the options that the registry's client has; another would do nothing unnoticed."""
+    known = ("url", *REGISTRY_OPTIONS)
+    problems = []
+    for name in options:
+        if name.removeprefix(REGISTRY_PREFIX) not in REGISTRY_OPTIONS:
+            meant = nearest(name.removeprefix(REGISTRY_PREFIX), known, cutoff=0.65)
+            advice = f"Did you mean {meant}?" if meant else f"Known are {', '.join(known)}."
+            problems.append(Problem(name, "is unknown", advice))
+    if problems:
+        raise Misfit(*problems)
 
 
 def spark_options(options: Mapping[str, object]) -> None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from cdc.config.choices import ApplyMode, OnDelete, RecordFormat, SchemaChange
-from cdc.config.settings import MirrorConfig, SourceConfig, TableDefaults, TableRule
+from cdc.config.choices import ApplyMode, OnDelete, SchemaChange
+from cdc.config.settings import MirrorConfig, TableDefaults, TableRule
 from cdc.errors import Problem
 
 _APPLIED = {
@@ -16,7 +16,7 @@ _UNAPPLIED = ("partition", "exclude", "hash", "key")
 
 def not_yet(config: MirrorConfig) -> list[Problem]:
     """List the settings of a valid config that this version cannot apply."""
-    problems = [*_source(config.source), *_choices("tables.defaults", config.tables.defaults)]
+    problems = [*_choices("tables.defaults", config.tables.defaults)]
     for index, rule in enumerate(config.tables.rules):
         place = f"tables.rules[{index}]"
         problems.extend(_choices(place, rule))
@@ -26,13 +26,6 @@ def not_yet(config: MirrorConfig) -> list[Problem]:
             if getattr(rule, name)
         )
     return problems
-
-
-def _source(source: SourceConfig) -> Iterator[Problem]:
-    if source.format is RecordFormat.AVRO:
-        yield Problem(
-            "source.format", '"avro" is not applied by this version yet', 'Use JSON, and "auto".'
-        )
 
 
 def _choices(place: str, settings: TableDefaults | TableRule) -> Iterator[Problem]:

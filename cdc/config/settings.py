@@ -24,6 +24,7 @@ from cdc.errors import Problem
 STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
 DEFAULT_CATALOG_URI = "sqlite:///mirror/catalog.db"
 DEFAULT_WAREHOUSE = "mirror/warehouse"
+Options = Mapping[str, Secret | str]
 LOCAL_CATALOGS = (CatalogType.SQL, CatalogType.HADOOP)
 
 
@@ -64,7 +65,7 @@ class KafkaConfig:
     __pydantic_config__: ClassVar = STRICT
 
     options: Annotated[
-        Mapping[str, Secret | str],
+        Options,
         Check(checks.has_bootstrap_servers),
         'Any Kafka client option; `"bootstrap.servers"` is required',
     ]
@@ -83,11 +84,11 @@ class RegistryConfig:
 
     __pydantic_config__: ClassVar = STRICT
 
-    url: Annotated[Secret | str, Check(checks.address), "Address of the schema registry"]
+    url: Annotated[Secret | str, Check(checks.addresses), "Its address; commas between several"]
     options: Annotated[
-        Mapping[str, Secret | str],
+        Options,
         Check(checks.registry_options),
-        "Any other option of the registry's client",
+        'As Confluent\'s clients name them: `"basic.auth.user.info"`, `"ssl.ca.location"` …',
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -128,9 +129,7 @@ class CatalogConfig:
         "Where the tables are: a folder or a URI; `rest`, `hive` and `glue` have no default",
     ] = DEFAULT_WAREHOUSE
     options: Annotated[
-        Mapping[str, Secret | str],
-        Check(checks.catalog_options),
-        "Any other option of the catalog and its storage",
+        Options, Check(checks.catalog_options), "Any other option of the catalog and its storage"
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -359,9 +358,7 @@ class SparkConfig:
         str, Check(checks.location), "Spark's master: `local[*]`, `spark://…`, `k8s://…`, `yarn`"
     ] = "local[*]"
     options: Annotated[
-        Mapping[str, Secret | str],
-        Check(checks.spark_options),
-        'Any Spark option, such as `"spark.driver.memory"`',
+        Options, Check(checks.spark_options), 'Any Spark option, such as `"spark.driver.memory"`'
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -396,3 +393,5 @@ class MirrorConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.source.format is RecordFormat.AVRO and self.registry is None:
+            raise Misfit(checks.NO_REGISTRY)

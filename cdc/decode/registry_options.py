@@ -8,26 +8,10 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from cdc.config.checks import REGISTRY_OPTIONS, REGISTRY_PREFIX
 from cdc.errors import RegistryOptionError
 
-# Java's clients take every option under this prefix as well.
-JAVA_PREFIX: Final = "schema.registry."
-KNOWN: Final = frozenset(
-    [
-        "url",
-        "basic.auth.credentials.source",
-        "basic.auth.user.info",
-        "bearer.auth.credentials.source",
-        "bearer.auth.token",
-        "bearer.auth.logical.cluster",
-        "bearer.auth.identity.pool.id",
-        "ssl.ca.location",
-        "ssl.certificate.location",
-        "ssl.key.location",
-        "ssl.key.password",
-        "ssl.endpoint.identification.algorithm",
-    ]
-)
+KNOWN: Final = frozenset({"url", *REGISTRY_OPTIONS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +36,7 @@ class RegistryOptions:
         Raises:
             RegistryOptionError: An option is unknown or cannot be used.
         """
-        named = {name.removeprefix(JAVA_PREFIX): value for name, value in options.items()}
+        named = {name.removeprefix(REGISTRY_PREFIX): value for name, value in options.items()}
         for name in named:
             if name not in KNOWN:
                 raise RegistryOptionError(name, f"is none of {', '.join(sorted(KNOWN))}")

@@ -4,9 +4,6 @@ Nothing is changed, and no Spark is started: the catalog is read through pyicebe
 """
 
 import os
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +14,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
+from cdc.decode.registry import open_registry
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
@@ -25,8 +23,6 @@ from cdc.runtime.describe import describe, wire_of
 from cdc.schema import difference, mirror_columns, target_name
 from cdc.source.topics import OffsetRange, Record, open_topics
 from connectors import DIALECTS
-
-ANSWER_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +107,12 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
 
 
 def _check_registry(options: Mapping[str, str]) -> Finding:
-    url = options["url"].rstrip("/")
-    request = urllib.request.Request(f"{url}/subjects")
-    user = options.get("basic.auth.user.info")
-    if user:
-        request.add_header("Authorization", f"Basic {b64encode(user.encode()).decode()}")
     try:
-        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS):
-            return Finding("registry", True, url)
-    except (OSError, ValueError) as error:
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
-        return Finding("registry", False, f"{url} does not answer: {reason}. See [registry].")
+        registry = open_registry(options)
+        subjects = registry.subjects()
+    except MirrorError as error:
+        return Finding("registry", False, str(error))
+    return Finding("registry", True, f"{len(subjects)} subjects at {registry.address}")
 
 
 def _check_catalog(config: MirrorConfig) -> tuple[Catalog | None, Finding]:

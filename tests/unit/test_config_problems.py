@@ -304,6 +304,27 @@ def test_an_address_must_be_http(table: str, address: str) -> None:
     assert the_problem(with_table(f"[{table}]\nurl = '{address}'")).path == f"{table}.url"
 
 
+def test_every_address_of_a_registry_must_be_http() -> None:
+    text = with_table("[registry]\nurl = 'http://one:8081, two:8081'")
+
+    assert the_problem(text).path == "registry.url"
+
+
+@pytest.mark.parametrize("option", ["basic.auth.user.inf", "timeout", "schema.registry.ssl.ca"])
+def test_an_option_that_the_registrys_client_does_not_have_is_refused(option: str) -> None:
+    text = with_table(f'[registry]\nurl = "http://one"\n"{option}" = "x"')
+
+    assert (
+        the_problem(text).path == f'registry."{option}"' if "." in option else f"registry.{option}"
+    )
+
+
+def test_avro_needs_a_registry() -> None:
+    text = SMALLEST.replace("[source]", '[source]\nformat = "avro"')
+
+    assert the_problem(text).path == "registry"
+
+
 @pytest.mark.parametrize(
     ("rule", "path"),
     [

@@ -204,11 +204,3 @@ def test_every_database_is_read(connector: Connector) -> None:
     text = SMALLEST.replace('"postgres"', f'"{connector}"')
 
     assert not_yet(parse_config(text.encode(), "shop.toml")) == []
-
-
-def test_avro_is_not_read_yet() -> None:
-    text = SMALLEST.replace("[source]", '[source]\nformat = "avro"')
-
-    config = parse_config(text.encode(), "shop.toml")
-
-    assert [problem.path for problem in not_yet(config)] == ["source.format"]

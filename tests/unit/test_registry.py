@@ -16,6 +16,7 @@ from cdc.decode import registry as registry_module
 from cdc.decode.avro_schema import AvroType
 from cdc.decode.registry import SchemaRegistry, UnreadableSchema, open_registry
 from cdc.errors import RegistryOptionError, RegistryUnreachableError
+from cdc.runtime.check import _check_registry
 from tests.unit.registry_server import RegistryServer, serve
 
 ROW = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}
@@ -341,6 +342,24 @@ def test_an_option_that_cannot_be_used_is_named(options: dict[str, str], option:
 
     assert caught.value.option == option
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_check_says_what_a_registry_holds_or_why_it_does_not_answer(
+    server: RegistryServer,
+) -> None:
+    options = {"url": server.url.replace("//", "//mirror:secret@")}
+
+    holding = _check_registry(options)
+    server.credentials = "mirror:other"
+    refusing = _check_registry(options)
+    unusable = _check_registry({"url": server.url, "ssl.ca.location": "/no/such/file"})
+
+    assert (holding.part, holding.ok) == ("registry", True)
+    assert "1 subjects" in holding.detail
+    assert (refusing.ok, unusable.ok) == (False, False)
+    assert "credentials" in refusing.detail
+    assert "ssl.ca.location" in unusable.detail
+    assert "secret" not in holding.detail + refusing.detail
 
 
 @pytest.fixture(scope="module")
