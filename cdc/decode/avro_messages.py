@@ -50,6 +50,8 @@ def split_avro(messages: pa.Array, rows: Rows, registry: SchemaRegistry) -> Spli
     for place in np.flatnonzero(~framed).tolist():
         yield BadMessage(int(rows[place]), "it is too short to name its schema")
     inside = np.flatnonzero(framed)
+    if not len(inside):
+        return
     ids = data[starts[inside, None] + np.arange(1, HEADER)].view(">u4")[:, 0]
     order = np.argsort(ids, kind="stable")
     for members in np.split(order, np.flatnonzero(np.diff(ids[order])) + 1):

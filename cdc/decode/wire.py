@@ -7,8 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.config import RecordFormat
+from cdc.decode.avro_messages import split_avro
 from cdc.decode.json_messages import Schemaless, split_json
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
+from cdc.decode.registry import open_registry
 from cdc.decode.schemaless import split_schemaless
 from cdc.model import Declared
 
@@ -67,5 +69,7 @@ def split(
 def _avro(messages: pa.Array, rows: Rows, wire: Wire) -> Iterator[MessageGroup | BadMessage]:
     if wire.format is RecordFormat.JSON:
         yield from (BadMessage(row, "it is not JSON") for row in rows.tolist())
-    else:
+    elif not wire.registry:
         yield from (BadMessage(row, NO_REGISTRY) for row in rows.tolist())
+    else:
+        yield from split_avro(messages, rows, open_registry(wire.registry))

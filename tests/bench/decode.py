@@ -32,9 +32,9 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING)
     changes = _changes()
     topic, avro = _avro(changes)
-    from tests.unit.avro_messages import registry_server
+    from tests.unit.registry_server import served
 
-    with registry_server(topic.schemas) as url:
+    with served(topic.schemas) as url:
         readers: Rounds = {
             "json with schemas: database-mirror": _ours(changes, {}),
             "json without schemas: database-mirror": _ours(

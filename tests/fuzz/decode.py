@@ -35,8 +35,9 @@ from cdc.schema import (
 from cdc.write import FileWriter
 from connectors import DIALECTS
 from tests.fuzz.mutations import mutate
-from tests.unit.avro_messages import AvroTopic, registry_server
+from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import Message, read_recorded, record_batch
+from tests.unit.registry_server import served
 
 DIALECT = DIALECTS["postgres"]
 BATCH = 250
@@ -143,7 +144,7 @@ def run(formats: str, seed: int, count: int) -> Outcomes:
         topics = {t: [avro.write(m) for m in messages] for t, messages in topics.items()}
     elif formats == "schemaless":
         topics = {t: [_bare(m) for m in messages] for t, messages in topics.items()}
-    with registry_server(avro.schemas) as url, tempfile.TemporaryDirectory() as folder:
+    with served(avro.schemas) as url, tempfile.TemporaryDirectory() as folder:
         wire = Wire(registry={"url": url})
         targets = {t: Target(messages, wire, folder) for t, messages in topics.items()}
         while sum(out.counts.values()) + len(out.faults) < count:

@@ -1,17 +1,12 @@
 """Debezium messages in Avro, made from those in JSON as Kafka Connect's Avro converters do.
 
-`AvroTopic` keeps the schemas that its messages refer to, and `RegistryServer` serves them under the
-paths that all registries with Confluent's interface have.
+`AvroTopic` keeps the schemas that its messages refer to, for a registry to serve.
 """
 
 import base64
 import io
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import fastavro
@@ -114,33 +109,3 @@ def _field(block: Block, named: set[str]) -> Block:
 def _part(block: Block, name: str, named: set[str]) -> Any:
     schema = avro_schema(block, name, named)
     return ["null", schema] if block.get("optional") else schema
-
-
-@contextmanager
-def registry_server(schemas: dict[int, str]) -> Iterator[str]:
-    """Serve schemas by their ids, and yield the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            number = self.path.rpartition("/")[2].partition("?")[0]
-            found = schemas.get(int(number)) if number.isdecimal() else None
-            body = {"schema": found} if found else {"error_code": 40403, "message": "not found"}
-            data = json.dumps(body).encode()
-            self.send_response(200 if found else 404)
-            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

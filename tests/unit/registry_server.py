@@ -101,9 +101,16 @@ def serve(
 
 
 @contextmanager
-def client_of(schemas: Mapping[int, Any]) -> Iterator[SchemaRegistry]:
-    """Give a client of a registry that holds some schemas."""
+def served(schemas: Mapping[int, Any]) -> Iterator[str]:
+    """Serve some schemas and give the registry's address."""
     with serve() as server:
         for id_, schema in schemas.items():
             server.add(id_, schema)
-        yield SchemaRegistry({"url": server.url})
+        yield server.url
+
+
+@contextmanager
+def client_of(schemas: Mapping[int, Any]) -> Iterator[SchemaRegistry]:
+    """Give a client of a registry that holds some schemas."""
+    with served(schemas) as url:
+        yield SchemaRegistry({"url": url})
