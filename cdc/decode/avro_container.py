@@ -10,6 +10,7 @@ The first wrong ones name the damaged datum, and every row before it is proven.
 """
 
 import json
+import os
 import secrets
 import shutil
 import tempfile
@@ -35,6 +36,9 @@ STALE_SECONDS: Final = 3600
 # A null takes the room of a value in the columns it is in, however short the message.
 WIDEST_FIXED: Final = 256
 DEEPEST: Final = 32  # types within types; the reader calls itself for each
+
+# The process in which the reader was first used; its threads do not survive a fork.
+_process: int | None = None
 
 # An odd factor gives every place in a file another seal.
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -139,6 +143,11 @@ def is_plain(schema: AvroType, depth: int = 0) -> bool:
     return schema.kind != "fixed" or 0 < schema.size <= WIDEST_FIXED
 
 
+def is_usable() -> bool:
+    """Say whether this process may use the reader: one forked from its user would wait forever."""
+    return _process in (None, os.getpid())
+
+
 def _file_head(schema: dict[str, Any]) -> bytes:
     """Write all that comes before a container's first block, its sync marker last."""
     entries = {"avro.schema": json.dumps(schema), "avro.codec": "null"}
@@ -181,6 +190,8 @@ def _query(path: Path, columns: list[str], rows: int) -> pa.Table:
     # Imported late: it takes a third of a second, and JSON topics never need it.
     from datafusion import SessionConfig, SessionContext
 
+    global _process
+    _process = os.getpid()
     # A damaged datum may leave bytes behind the last row, and looking for further rows in them the
     # reader never ends. So all rows are one batch, and behind it the limit keeps it from looking.
     config = SessionConfig().with_target_partitions(1).with_batch_size(rows)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from cdc.decode.avro_codec import DatumError, DatumReader
 from cdc.decode.avro_columns import ColumnPlan, UnlikeError, check_alike, raw_schema
-from cdc.decode.avro_container import HEADER, Container, ContainerError, is_plain
+from cdc.decode.avro_container import HEADER, Container, ContainerError, is_plain, is_usable
 from cdc.decode.avro_schema import AvroType
 from cdc.decode.messages import BadMessage, RawColumns, Rows, Split
 from cdc.decode.parts import FAN_OUT
@@ -100,7 +100,7 @@ class _Reading:
         self._messages = messages
         self._datums = _datum_reader(schema)
         self._schema = raw_schema(fields)
-        self._container = _container(schema)
+        self._container = _container(schema) if is_usable() else None
         if self._container is not None:
             self._plan = ColumnPlan(self._container, schema, fields)
         self._places: list[Rows] = []

@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -424,3 +426,28 @@ def test_a_file_that_a_killed_process_left_is_removed(
     avro_container._remove_stale.__wrapped__()
 
     assert [path for path in (old, new) if path.exists()] == [new]
+
+
+FORKING = """
+import os, signal
+from tests.unit.avro_datums import ENVELOPE, change, datums, group_of
+
+def read():
+    group = group_of(ENVELOPE, datums(ENVELOPE, map(change, range(100))))
+    return group.read(group.type.fields).table.num_rows
+
+assert read() == 100
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    os._exit(read())
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_process_forked_from_one_that_has_read_reads_as_well() -> None:
+    root = Path(__file__).parents[2]
+
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKING], cwd=root)
+
+    assert done.returncode == 100
