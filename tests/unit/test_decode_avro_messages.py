@@ -115,6 +115,14 @@ def test_what_names_no_known_schema_is_bad_by_itself() -> None:
     assert [item.rows.tolist() for item in found if isinstance(item, AvroGroup)] == [[1]]
 
 
+def test_messages_that_are_all_too_short_are_all_bad() -> None:
+    registry = SchemaRegistry({"url": "http://127.0.0.1:1"})
+
+    found = list(split_avro(pa.array([b"\x00", b"\x00\x00"]), np.array([4, 9]), registry))
+
+    assert [item.row for item in found if isinstance(item, BadMessage)] == [4, 9]
+
+
 def test_messages_wait_for_a_registry_that_does_not_answer() -> None:
     with serve() as server:
         server.failure = (503, b"")
