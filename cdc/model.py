@@ -13,6 +13,8 @@ RESERVED: Final = "_mirror_"
 OFFSET: Final = RESERVED + "offset"
 OP: Final = RESERVED + "op"
 POSITION: Final = RESERVED + "position"
+# The names of the columns that a change leaves out, in tables of changes where any does.
+MISSING: Final = RESERVED + "missing"
 LEDGER_PROPERTY: Final = RESERVED + "ledger"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"

@@ -16,8 +16,9 @@ from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.unavailable import unavailable
 from cdc.decode.wire import NoRegistryError, Wire, split
 from cdc.dialect import Dialect
-from cdc.errors import AvroTopicError, ManyTablesError, MissingValueError
+from cdc.errors import AvroTopicError, ManyTablesError
 from cdc.model import (
+    MISSING,
     OFFSET,
     OP,
     POSITION,
@@ -228,12 +229,16 @@ class _Chunk:
             # A rewritten delete repeats the row as it was; only its key counts.
             row = _without(row, deleted)
         types = {column.name: column.type for column in schema.columns}
-        arrays = []
+        arrays, left_out = [], {}
         for column in target:
             array = pa.nulls(len(raw.rows), column.type)
             place = row.type.get_field_index(column.name)
             if column.name in types and place >= 0:
                 values = pc.struct_field(row, [place])  # by name, a dot in it would make a path
+                unsent = unavailable(values)
+                if unsent is not None:
+                    left_out[column.name] = unsent
+                    values = pc.if_else(pa.array(unsent), None, values)
                 array = self._fitted(values, raw.rows, types[column.name], column)
             if column.name in keys:
                 array = pc.replace_with_mask(array, pa.array(by_key), self._key(keys, column))
@@ -245,13 +250,13 @@ class _Chunk:
         offsets = self.offsets.take(pa.array(raw.rows))
         names = [*target.names, OFFSET, OP, POSITION]
         table = pa.Table.from_arrays([*arrays, offsets, raw.op, raw.position], names)
+        if left_out:
+            table = table.append_column(MISSING, _names_of(left_out))
         if self._bad:
             table = table.filter(pa.array(~np.isin(raw.rows, list(self._bad))))
         self.changes.append(table)
 
     def _fitted(self, raw: pa.Array, rows: Rows, source: SourceType, column: pa.Field) -> pa.Array:
-        if unavailable(raw):
-            raise MissingValueError(self.plan.topic, column.name)
         otherwise = self.plan.otherwise.get(column.name, Otherwise.REJECT)
         source = self.plan.dialect.understood(source)
         array, bad = fitted(raw, source, column.type, column.name, otherwise)
@@ -312,6 +317,16 @@ class _KeyColumn:
 
     rows: Rows
     pieces: list[tuple[Rows, SourceType, pa.Array]] = field(default_factory=list)
+
+
+def _names_of(left_out: "Mapping[str, np.ndarray[Any, np.dtype[np.bool_]]]") -> pa.Array:
+    """List for each row the columns that it leaves out; null where it is whole."""
+    count = len(next(iter(left_out.values())))
+    names: list[list[str] | None] = [None] * count
+    for name, mask in left_out.items():
+        for place in np.flatnonzero(mask).tolist():
+            names[place] = [*(names[place] or ()), name]
+    return pa.array(names, pa.list_(pa.string()))
 
 
 def _without(row: pa.StructArray, mask: "np.ndarray[Any, np.dtype[np.bool_]]") -> pa.StructArray:

@@ -193,8 +193,8 @@ def _misfits(op: pa.Array, row: pa.StructArray, layout: Layout) -> list[Verdict]
     def no_row(place: int) -> str:
         if layout.form is Form.DOCUMENT and op[place].as_py() == Op.UPDATE:
             return (
-                "it tells what changed in a document and not the document: set capture.mode to "
-                "change_streams_update_full in the connector"
+                "it has no document: either it was deleted before the connector could look it up, "
+                "and a delete follows, or capture.mode is not change_streams_update_full"
             )
         return f"its op is {op[place].as_py()!r} but it has no row"
 

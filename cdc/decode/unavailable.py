@@ -4,10 +4,14 @@ import hashlib
 import json
 import uuid
 from base64 import b64encode
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Lengths = np.ndarray[Any, np.dtype[np.int64]]
 
 PLACEHOLDER: Final = "__debezium_unavailable_value"
 _BYTES: Final = PLACEHOLDER.encode()
@@ -23,18 +27,46 @@ _TEXTS: Final = pa.array(
 )
 
 
-def unavailable(raw: pa.Array) -> bool:
-    """Say whether a raw column holds the placeholder in place of a value."""
+def unavailable(raw: pa.Array) -> Mask | None:
+    """Find the rows of a raw column that hold the placeholder in place of a value, if any do."""
+    found = _placeholders(raw)
+    return found if found is not None and found.any() else None
+
+
+def _placeholders(raw: pa.Array) -> Mask | None:
     if pa.types.is_string(raw.type):
-        return bool(pc.any(pc.is_in(raw, _TEXTS)).as_py())
+        return _mask(pc.is_in(raw, _TEXTS))
+    if pa.types.is_binary(raw.type):
+        return _mask(pc.equal(raw, _BYTES))
+    if pa.types.is_map(raw.type) and pa.types.is_string(raw.type.key_type):
+        return _of_parts(raw, _placeholders(raw.keys), np.diff(raw.offsets.to_numpy()))
     if pa.types.is_list(raw.type):
         if pa.types.is_integer(raw.type.value_type):
-            return _has_numbers(raw)
-        return unavailable(raw.flatten())
-    return False
+            return _numbers(raw)
+        lengths = pc.fill_null(pc.list_value_length(raw), 0).to_numpy(zero_copy_only=False)
+        return _of_parts(raw, _placeholders(raw.flatten()), lengths)
+    return None
 
 
-def _has_numbers(raw: pa.Array) -> bool:
+def _of_parts(raw: pa.Array, parts: Mask | None, lengths: Lengths) -> Mask | None:
+    """Say which lists have one of the parts that were found."""
+    if parts is None or not parts.any():
+        return None
+    owners = np.repeat(np.arange(len(raw)), lengths)
+    mask = np.zeros(len(raw), bool)
+    mask[owners[parts]] = True
+    return mask
+
+
+def _numbers(raw: pa.Array) -> Mask:
     """Look for the list of the placeholder's bytes, which stands in arrays of numbers."""
-    as_long = raw.filter(pc.equal(pc.list_value_length(raw), len(_BYTES)))
-    return list(_BYTES) in as_long.to_pylist()
+    mask = _mask(pc.equal(pc.list_value_length(raw), len(_BYTES)))
+    places = np.flatnonzero(mask)
+    alike = [value == list(_BYTES) for value in raw.take(pa.array(places)).to_pylist()]
+    mask[places] = alike
+    return mask
+
+
+def _mask(values: pa.Array) -> Mask:
+    mask: Mask = pc.fill_null(values, False).to_numpy(zero_copy_only=False).copy()
+    return mask

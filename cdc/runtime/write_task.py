@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from cdc.config import DeleteKind
 from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
-from cdc.errors import ManyTablesError, MirrorError, UnwritableError
+from cdc.errors import ManyTablesError, MirrorError, MissingValueError, UnwritableError
 from cdc.model import (
+    MISSING,
     NO_POSITION,
     POSITION,
     Account,
@@ -29,7 +30,7 @@ from cdc.model import (
     Truncate,
     WrittenFile,
 )
-from cdc.plan import after_truncate, collapse
+from cdc.plan import after_truncate, collapse, fill
 from cdc.runtime.topic_plan import TopicPlan
 
 REPORT_SCHEMA = "report binary"
@@ -95,6 +96,8 @@ class PartitionWork:
             return self._report(Account(read=self.read), news=self._news())
         try:
             return replace(self._write(), quarantined=self._write_bad())
+        except MirrorError as error:
+            return self._report(Account(read=self.read), failure=error)
         except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
             reason = UnwritableError(self.topic, self.partition, str(error))
             return self._report(Account(read=self.read), failure=reason)
@@ -160,7 +163,7 @@ class PartitionWork:
 
     def _write(self) -> PartitionReport:
         plan = self.plan
-        changes = pa.concat_tables(self.changes) if self.changes else None
+        changes = self._joined_changes()
         position = _greatest(changes)
         wiped = 0
         if plan.truncate is not None and changes is not None:
@@ -186,6 +189,7 @@ class PartitionWork:
             empty=plan.empty or plan.truncate is not None,
             exact_snapshot=plan.decode.dialect.exact_snapshot,
         )
+        self._refuse_missing(collapsed.live)
         files: list[WrittenFile] = []
         if len(collapsed.live):
             files.append(plan.writer.write_rows(collapsed.live))
@@ -203,6 +207,19 @@ class PartitionWork:
             files=tuple(files),
             key_bounds=_bounds(changes, plan.key),
         )
+
+    def _joined_changes(self) -> pa.Table | None:
+        """Join the chunks' changes; what they leave out comes from earlier ones of their keys."""
+        if not self.changes:
+            return None
+        return fill(pa.concat_tables(self.changes, promote_options="default"), self.plan.key)
+
+    def _refuse_missing(self, live: pa.Table) -> None:
+        """Refuse rows that leave out a value which no earlier change of the batch has."""
+        if MISSING in live.column_names:
+            names = live[MISSING].combine_chunks().flatten()
+            if len(names):
+                raise MissingValueError(self.topic, names[0].as_py())
 
     def _report(
         self,

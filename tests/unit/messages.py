@@ -298,7 +298,7 @@ def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]
     """Give the rows in which one partition of a topic leaves its table, sorted by key."""
     assert plan.schema is not None
     decoded = decode_changes(0, *arrays(messages), plan)
-    changes = pa.concat_tables(decoded.changes)
+    changes = pa.concat_tables(decoded.changes, promote_options="default")
     if decoded.truncates:
         changes = after_truncate(changes, 0, decoded.truncates[-1])
     key = [field.name for field in plan.schema if not field.nullable]

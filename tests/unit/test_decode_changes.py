@@ -11,8 +11,8 @@ import pytest
 from cdc.config.type_choices import Otherwise
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.decode.json_messages import MOST_PREFIXES
-from cdc.errors import ManyTablesError, MissingValueError
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, SourceTable, Truncate
+from cdc.errors import ManyTablesError
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, SourceTable, Truncate
 from connectors import DIALECTS
 from tests.unit.messages import (
     ORDERS,
@@ -345,16 +345,15 @@ def test_two_databases_in_one_topic_are_two_tables() -> None:
         decode(messages)
 
 
-def test_a_placeholder_for_an_unsent_text_is_refused() -> None:
+def test_a_placeholder_for_an_unsent_text_is_no_value_and_named_as_missing() -> None:
     messages = [
         insert({"id": 1, "name": "a"}, offset=1),
         update({"id": 1, "name": "__debezium_unavailable_value"}, offset=2),
     ]
 
-    with pytest.raises(MissingValueError) as raised:
-        decode(messages)
+    rows = rows_of(decode(messages))
 
-    assert (raised.value.topic, raised.value.column) == (ORDERS.topic, "name")
+    assert [(row["name"], row[MISSING]) for row in rows] == [("a", None), (None, ["name"])]
 
 
 def test_a_value_that_does_not_fit_is_named_and_the_other_rows_are_kept() -> None:

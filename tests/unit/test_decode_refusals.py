@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
 from cdc.decode.json_payloads import read_payloads
 from cdc.errors import (
     ManyTablesError,
-    MissingValueError,
 )
-from cdc.model import BadRecord, PartitionReport, Truncate
+from cdc.model import MISSING, BadRecord, PartitionReport, Truncate
 from cdc.runtime.topic_plan import TopicPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.write import FileWriter
 from connectors import DIALECTS
+from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import (
     CONNECT_DECIMAL,
     ORDERS,
@@ -43,6 +43,7 @@ from tests.unit.messages import (
     truncate,
     update,
 )
+from tests.unit.registry_server import served
 
 POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]
 GOOD = insert({"id": 1, "name": "a"}, offset=10)
@@ -212,15 +213,20 @@ def test_a_date_of_any_year_may_be_a_key(days: int, tmp_path: Path) -> None:
     ],
     ids=["bytes", "texts", "list of bytes", "numbers", "uuids", "hstore"],
 )
-def test_the_placeholder_for_an_unsent_value_is_refused_in_every_form(
-    block: Block, value: Any
+@pytest.mark.parametrize("wire", ["json", "avro"])
+def test_the_placeholder_for_an_unsent_value_is_found_in_every_form(
+    block: Block, value: Any, wire: str
 ) -> None:
-    message = with_column(block, value, op=update)
+    message, topic = with_column(block, value, op=update), AvroTopic()
+    plan = planned([message], POSTGRES)
+    if wire == "avro":
+        message = topic.write(message)
 
-    with pytest.raises(MissingValueError) as raised:
-        decode(message, plan=planned([message], POSTGRES))
+    with served(topic.schemas) as url:
+        decoded = decode(message, plan=replace(plan, wire=Wire(registry={"url": url})))
 
-    assert raised.value.column == "b"
+    (row,) = decoded.changes[0].to_pylist()
+    assert (row["b"], row[MISSING]) == (None, ["b"])
 
 
 @pytest.mark.parametrize("number", [b"1.5", b"-0.5", b"1e-3"])

@@ -12,6 +12,7 @@ import pytest
 
 from cdc.config import DeleteKind, RecordFormat
 from cdc.decode import Wire
+from cdc.errors import MissingValueError
 from cdc.model import (
     NO_POSITION,
     Account,
@@ -464,3 +465,33 @@ def test_tombstones_alone_are_counted(tables: Tables) -> None:
 
     assert report.account == Account(read=3, superseded=3)
     assert (report.first_offset, report.next_offset, report.files) == (0, 3, ())
+
+
+PLACEHOLDER = "__debezium_unavailable_value"
+
+
+def test_a_value_left_out_comes_from_an_earlier_record_batch(tables: Tables) -> None:
+    messages = [
+        insert({"id": 1, "name": "long"}, offset=0),
+        update({"id": 1, "name": PLACEHOLDER}, offset=1),
+    ]
+
+    report = run_one(messages, tables.plan(), size=1)
+
+    assert rows_in(report) == [(1, "long")]
+
+
+def test_a_value_left_out_that_no_change_has_fails_the_topic(tables: Tables) -> None:
+    report = run_one([update({"id": 1, "name": PLACEHOLDER})], tables.plan())
+
+    assert isinstance(report.failure, MissingValueError)
+    assert (report.failure.column, report.files) == ("name", ())
+
+
+def test_a_value_left_out_by_a_change_that_does_not_last_is_not_needed(tables: Tables) -> None:
+    messages = [
+        update({"id": 1, "name": PLACEHOLDER}, offset=0),
+        update({"id": 1, "name": "new"}, offset=1),
+    ]
+
+    assert rows_in(run_one(messages, tables.plan())) == [(1, "new")]

@@ -1,0 +1,111 @@
+"""Values that a change leaves out come from earlier changes of the same key, and from no other."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from cdc.model import MISSING, OFFSET, OP
+from cdc.plan import fill
+
+NAMES = ["id", "a", "b", OP, OFFSET, MISSING]
+
+
+def changes(*rows: tuple[int, Any, Any, str, list[str] | None]) -> pa.Table:
+    """Make changes of id, a, b, op and what is missing; their offsets are their places."""
+    columns = list(zip(*rows, strict=True))
+    types = [pa.int64(), pa.string(), pa.string(), pa.string()]
+    arrays = [pa.array(values, kind) for values, kind in zip(columns[:4], types, strict=True)]
+    offsets = pa.array(range(len(rows)), pa.int64())
+    missing = pa.array(columns[4], pa.list_(pa.string()))
+    return pa.Table.from_arrays([*arrays, offsets, missing], NAMES)
+
+
+def values(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [(row["id"], row["a"], row["b"]) for row in table.to_pylist()]
+
+
+def test_a_value_comes_from_the_last_change_that_has_it() -> None:
+    filled = fill(
+        changes(
+            (1, "old", "b0", "c", None),
+            (1, "new", None, "u", ["b"]),
+            (1, None, "b2", "u", ["a"]),
+            (1, None, None, "u", ["a", "b"]),
+        ),
+        ["id"],
+    )
+
+    assert values(filled) == [
+        (1, "old", "b0"),
+        (1, "new", "b0"),
+        (1, "new", "b2"),
+        (1, "new", "b2"),
+    ]
+    assert MISSING not in filled.column_names
+
+
+def test_a_null_that_was_sent_is_a_value() -> None:
+    filled = fill(changes((1, None, "b", "c", None), (1, None, None, "u", ["a", "b"])), ["id"])
+
+    assert values(filled)[1] == (1, None, "b")
+
+
+def test_another_key_gives_nothing() -> None:
+    filled = fill(changes((1, "a", "b", "c", None), (2, None, "x", "u", ["a"])), ["id"])
+
+    assert filled[MISSING].to_pylist() == [None, ["a"]]
+    assert values(filled)[1] == (2, None, "x")
+
+
+def test_a_deleted_row_gives_nothing() -> None:
+    filled = fill(
+        changes((1, "a", "b", "c", None), (1, None, None, "d", None), (1, None, "x", "u", ["a"])),
+        ["id"],
+    )
+
+    assert filled[MISSING].to_pylist() == [None, None, ["a"]]
+
+
+def test_changes_are_told_apart_by_offset_and_not_by_their_order_in_memory() -> None:
+    ordered = changes(
+        (1, "a", "b", "c", None), (1, None, "x", "u", ["a"]), (1, "z", "y", "u", None)
+    )
+
+    filled = fill(ordered.take(pa.array([2, 1, 0])), ["id"])
+
+    assert values(filled) == [(1, "a", "b"), (1, "a", "x"), (1, "z", "y")]
+
+
+def test_whole_changes_are_left_alone() -> None:
+    whole = changes((1, "a", "b", "c", None)).drop([MISSING])
+
+    assert fill(whole, ["id"]) is whole
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_filling_equals_going_through_the_changes_one_by_one(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    rows: list[tuple[int, Any, Any, str, list[str] | None]] = []
+    state: dict[int, dict[str, Any] | None] = {}
+    wanted = []
+    for place in range(300):
+        key = int(dice.integers(0, 20))
+        known = state.get(key)
+        if known is not None and dice.random() < 0.2:
+            rows.append((key, None, None, "d", None))
+            state[key] = None
+            wanted.append((key, None, None))
+            continue
+        row = {"a": f"a{place}", "b": f"b{place}" if dice.random() < 0.8 else None}
+        missing = [n for n in ("a", "b") if known is not None and dice.random() < 0.4]
+        sent = {n: None if n in missing else v for n, v in row.items()}
+        rows.append((key, sent["a"], sent["b"], "u", missing or None))
+        state[key] = {n: known[n] if known and n in missing else v for n, v in row.items()}
+        wanted.append((key, *state[key].values()))  # type: ignore[union-attr]
+
+    filled = fill(changes(*rows), ["id"])
+
+    assert values(filled) == wanted
+    assert MISSING not in filled.column_names
