@@ -14,7 +14,8 @@ from tests.unit.messages import Message
 class AvroTopic:
     """Writes messages in Confluent's wire format; the same schema always gets the same id."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_id: int = 1) -> None:
+        self._first_id = first_id
         self.schemas: dict[int, str] = {}
         self._known: dict[str, tuple[int, Any]] = {}
 
@@ -28,7 +29,7 @@ class AvroTopic:
         parts = json.loads(text)
         identity = json.dumps(parts["schema"])
         if identity not in self._known:
-            id_, schema = len(self._known) + 1, avro_schema(parts["schema"])
+            id_, schema = self._first_id + len(self._known), avro_schema(parts["schema"])
             self.schemas[id_] = json.dumps(schema)
             self._known[identity] = (id_, fastavro.parse_schema(schema))
         id_, parsed = self._known[identity]

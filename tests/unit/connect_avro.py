@@ -1,21 +1,14 @@
 """Messages in Avro, as the Avro converters of Kafka Connect write those that are made as JSON.
 
 `avro_schema` turns a schema block of Kafka Connect into the Avro schema that a converter registers
-for it, and `in_avro` a record of JSON with schemas into one with the five bytes of Confluent's wire
-format before each datum. What the recordings have in both formats holds the two together.
+for it, and `raw_value` a payload of JSON into the values that Avro writes. What the recordings have
+in both formats holds the two together.
 """
 
 import base64
-import io
-import json
-import struct
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-import fastavro
-
-from tests.unit.messages import CONNECT_DECIMAL, PRECISION, Block, Message
+from tests.unit.messages import CONNECT_DECIMAL, PRECISION, Block
 
 KINDS = {
     "int8": "int",
@@ -34,23 +27,6 @@ WIDEST = 64  # the precision that converters give a decimal whose schema names n
 def avro_schema(block: Block) -> Any:
     """Give the Avro schema of the messages that a schema block describes."""
     return _schema(block, set())
-
-
-def in_avro(message: Message, register: Callable[[Any], int]) -> Message:
-    """Write a record in Avro; `register` gives the id of a schema."""
-    key, value = (
-        None if part is None else _datum(json.loads(part), register)
-        for part in (message.key, message.value)
-    )
-    return replace(message, key=key, value=value)
-
-
-def _datum(parts: Block, register: Callable[[Any], int]) -> bytes:
-    schema = avro_schema(parts["schema"])
-    datum = io.BytesIO(struct.pack(">bI", 0, register(schema)))
-    datum.seek(5)
-    fastavro.schemaless_writer(datum, fastavro.parse_schema(schema), raw_value(parts))
-    return datum.getvalue()
 
 
 def raw_value(parts: Block) -> Any:

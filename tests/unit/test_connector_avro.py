@@ -4,10 +4,8 @@ The datums are written by another library under the schemas that a real converte
 see connect_avro.py.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,7 +14,7 @@ from cdc.decode import DecodePlan, decode_changes
 from cdc.decode.wire import Wire
 from cdc.dialect import Dialect
 from connectors import DIALECTS
-from tests.unit.connect_avro import in_avro
+from tests.unit.avro_messages import AvroTopic
 from tests.unit.connector_messages import event, life_of_rows
 from tests.unit.documented_types import CASES, Case
 from tests.unit.messages import Message, arrays, column, plan_of
@@ -33,15 +31,11 @@ def registry() -> Iterator[RegistryServer]:
 
 def written(messages: Sequence[Message], registry: RegistryServer) -> list[Message]:
     """Write messages in Avro, their schemas into the registry."""
-
-    def register(schema: Any) -> int:
-        text = json.dumps(schema)
-        known = {entry["schema"]: id_ for id_, entry in registry.schemas.items()}
-        if text not in known:
-            registry.add(len(known) + 1, text)
-        return known.get(text, len(known) + 1)
-
-    return [in_avro(message, register) for message in messages]
+    topic = AvroTopic(first_id=len(registry.schemas) + 1)
+    found = [topic.write(message) for message in messages]
+    for id_, schema in topic.schemas.items():
+        registry.add(id_, schema)
+    return found
 
 
 def decoded(messages: Sequence[Message], dialect: Dialect, wire: Wire) -> pa.Table:
