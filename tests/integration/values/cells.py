@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-# Rows with smaller keys are in the table before any connector starts.
+# Rows with smaller keys are in the table before any connector starts; those from the second on are
+# there too, but empty, and filled afterwards.
 FIRST_STREAMED = 1000
+FIRST_UPDATED = 2000
 NULL = "null"
+ABSENT = "absent"  # the type of a column that the mirror does not have
 
 
 class Format(StrEnum):
@@ -114,37 +117,72 @@ class Column:
 
     @property
     def sql_type(self) -> str:
-        """Its type without its default."""
-        return self.type.partition(" DEFAULT ")[0]
+        """Its type without what else is said of the column."""
+        return re.split(" DEFAULT | NOT NULL", self.type)[0]
+
+
+class Layout(StrEnum):
+    """How the edges of a table's columns lie in its rows."""
+
+    SIDE_BY_SIDE = "an edge of every column in each row, null where a column has no more"
+    ONE_BY_ONE = "a single edge in each row: so a rejected value takes no other one with it"
+    FULL = "an edge of every column in each row, again from the first where there are no more"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of types, and how the edges of its columns lie in its rows.
-
-    Side by side, a row has an edge of every column. One by one, it has a single edge, and null in
-    all other columns: so a rejected value takes no other one with it.
-    """
+    """A table of types."""
 
     name: str
     columns: tuple[Column, ...]
-    one_by_one: bool = False
+    layout: Layout = Layout.SIDE_BY_SIDE
 
-    def rows(self, *, streamed: bool) -> dict[int, dict[str, str]]:
-        """Give the edges of each row, by key and column; a column that is not named is null."""
-        first = FIRST_STREAMED if streamed else 0
-        laid: list[dict[str, str]] = []
-        for column in self.columns:
-            start = len(laid) if self.one_by_one else 0
-            for place, edge in enumerate(column.edges, start):
-                laid += [{}] * (place + 1 - len(laid))
-                if streamed or edge not in column.only_streamed:
-                    laid[place] = laid[place] | {column.name: edge}
-        return dict(enumerate([*laid, {}], first))  # and a row that is null everywhere
+    def rows(self, first: int) -> dict[int, dict[str, str]]:
+        """Give the edges of each row, by key and column; a column that is not named is null.
+
+        Args:
+            first: The first key: 0 for the rows of the snapshot, or one of the two above.
+        """
+        rows = self._full() if self.layout is Layout.FULL else self._with_nulls(streamed=first > 0)
+        if self.layout is not Layout.FULL and first != FIRST_UPDATED:
+            rows.append({})  # null everywhere; an update that changes nothing may not be told
+        return dict(enumerate(rows, first))
+
+    def before_update(self) -> dict[int, dict[str, str]]:
+        """Give the rows that are to be updated, as they are before."""
+        rows = self.rows(FIRST_UPDATED)
+        if self.layout is not Layout.FULL:
+            return {key: {} for key in rows}
+        later = [*rows.values()][1:] + [*rows.values()][:1]
+        return dict(zip(rows, later, strict=True))
+
+    def all_rows(self) -> dict[int, dict[str, str]]:
+        """Give the rows as they are at the end."""
+        return self.rows(0) | self.rows(FIRST_STREAMED) | self.rows(FIRST_UPDATED)
+
+    def keys_in_order(self) -> list[int]:
+        """Give the key of each record in the topic, which has one partition."""
+        snapshot = [*self.rows(0), *self.before_update()]
+        return [*snapshot, *self.rows(FIRST_STREAMED), *self.rows(FIRST_UPDATED)]
 
     def literals(self, edges: Mapping[str, str]) -> list[str]:
         """Give the values of a row, in the order of the columns."""
         return [c.edges[edges[c.name]] if c.name in edges else "NULL" for c in self.columns]
+
+    def _with_nulls(self, *, streamed: bool) -> list[dict[str, str]]:
+        rows: list[dict[str, str]] = []
+        for column in self.columns:
+            start = len(rows) if self.layout is Layout.ONE_BY_ONE else 0
+            for place, edge in enumerate(column.edges, start):
+                rows += [{}] * (place + 1 - len(rows))
+                if streamed or edge not in column.only_streamed:
+                    rows[place] = rows[place] | {column.name: edge}
+        return rows
+
+    def _full(self) -> list[dict[str, str]]:
+        longest = max(len(column.edges) for column in self.columns)
+        edges = {column.name: [*column.edges] for column in self.columns}
+        return [{n: e[place % len(e)] for n, e in edges.items()} for place in range(longest)]
 
 
 Cell = tuple[str, str, Format, str]
@@ -185,8 +223,8 @@ class Tally:
         modes = Counter(mode for _, _, _, mode in self.cells)
         reasons = Counter(self.lost.values())
         return [
-            f"{database}: {len(self.cells)} cells of type, edge, format and mode compared, "
-            f"each in rows of the snapshot and of changes, {self.values} values in all",
+            f"{database}: {len(self.cells)} cells; {self.values} values, in rows of a snapshot, "
+            "inserted ones and updated ones",
             f"  by format: {_listed(formats)}",
             f"  by mode: {_listed(modes)}",
             f"  {len(self.rejected)} cells are kept in the quarantine, where they belong",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import SparkSession
 
-from tests.integration.values.cells import NULL, Reading, Setup, Table, Tally
+from tests.integration.values.cells import ABSENT, NULL, Reading, Setup, Table, Tally
 
 SHOWN = 200  # characters of a value in a report
 
@@ -63,14 +63,16 @@ class Comparison:
         """Compare a mirrored table with what the source says of it."""
         frame = self._spark.table(mirror)
         self._compare_types(dict(frame.dtypes), table, setup)
-        mirrored = {row["id"]: row for row in plain_values(frame.toArrow().to_struct_array())}
+        mirrored = plain_rows(frame.toArrow())
         quarantined = self._quarantined(topic, table)
-        for key, edges in (table.rows(streamed=False) | table.rows(streamed=True)).items():
+        for key, edges in table.all_rows().items():
             row = mirrored.pop(key, None)
             refused = [column for column in table.columns if want[key, column.name].rejected]
             for column in refused:
                 self.tally.add(column, edges[column.name], setup, rejected=True)
-                if row is not None or column.name not in quarantined.pop(key, ""):
+                # A refused update leaves the row as it was, which is null.
+                applied = row is not None and row[column.name] is not None
+                if applied or column.name not in quarantined.pop(key, ""):
                     self._differ(setup, column.title, f"{edges[column.name]}: is not quarantined")
             for column in () if refused else table.columns:
                 edge, wanted = edges.get(column.name, NULL), want[key, column.name]
@@ -84,9 +86,20 @@ class Comparison:
         for key, reason in quarantined.items():
             self._differ(setup, table.name, f"row {key} is quarantined: {reason}")
 
+    def compare_readers(self, mirror: str, other: pa.Table, setup: Setup) -> None:
+        """Compare what Spark reads from a mirror with what another reader does."""
+        ours, theirs = plain_rows(self._spark.table(mirror).toArrow()), plain_rows(other)
+        if ours.keys() != theirs.keys():
+            self._differ(setup, mirror, f"{len(ours)} rows in Spark, {len(theirs)} elsewhere")
+        for key in ours.keys() & theirs.keys():
+            for name, value in ours[key].items():
+                if not same(value, theirs[key].get(name)):
+                    told = f"{_shown(value)} in Spark, {_shown(theirs[key].get(name))} elsewhere"
+                    self._differ(setup, name, f"({key}): {told}")
+
     def _compare_types(self, types: Mapping[str, str], table: Table, setup: Setup) -> None:
         for column in table.columns:
-            found, wanted = types.get(column.name, "absent"), column.reading(setup).type
+            found, wanted = types.get(column.name, ABSENT), column.reading(setup).type
             if found != wanted:
                 self._differ(setup, column.title, f"its type is {found}, not {wanted}")
 
@@ -94,13 +107,17 @@ class Comparison:
         """Give the reasons of the records in the quarantine, by the keys of their rows."""
         if not self._spark.catalog.tableExists(self._quarantine):
             return {}
-        # The topic has one partition, and a row's place in it is that of its insert.
-        keys = [*table.rows(streamed=False), *table.rows(streamed=True)]
+        keys = table.keys_in_order()
         found = self._spark.table(self._quarantine).where(F.col("topic") == topic)
         return {keys[row["offset"]]: row["reason"] for row in found.collect()}
 
     def _differ(self, setup: Setup, what: str, how: str) -> None:
         self.differences.append(f"{setup.name} {what}: {how}")
+
+
+def plain_rows(table: pa.Table) -> dict[int, dict[str, Any]]:
+    """Give the rows of a table by their keys."""
+    return {row["id"]: row for row in plain_values(table.to_struct_array())}
 
 
 def plain_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -115,7 +132,7 @@ def plain_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
             None if k is None or i is None else dict(zip(k, i, strict=True))
             for k, i in zip(keys, items, strict=True)
         ]
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return [plain_values(one.values) if one.is_valid else None for one in column]
     if pa.types.is_struct(kind):
         names = [member.name for member in kind]

@@ -18,8 +18,11 @@ def pytest_terminal_summary(
 ) -> None:
     """Print the cells of each database."""
     tallies = config.stash.get(TALLIES, {})
-    if tallies:
-        terminalreporter.section("values compared")
+    if not tallies:
+        return
+    cells = sum(len(tally.cells) for tally in tallies.values())
+    terminalreporter.section("values compared")
+    terminalreporter.write_line(f"{cells} cells of (type, edge, format, mode)")
     for database, tally in tallies.items():
         for line in tally.lines(database):
             terminalreporter.write_line(line)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.integration.values.cells import Column, Mode, Table
+from tests.integration.values.cells import Column, Layout, Mode, Table
 from tests.integration.values.mysql_readings import (
     Read,
     date,
@@ -13,6 +13,7 @@ from tests.integration.values.mysql_readings import (
     geometry,
     json_text,
     octets,
+    or_epoch,
     plain,
     point,
     single,
@@ -272,7 +273,42 @@ def _far(datetimes: Read) -> Table:
     ]
     last = {"last": "'9999-12-31 23:59:59.999999'"}
     columns[-1] = replace(columns[-1], edges={**FAR_DATETIMES, **last})
-    return Table("far", tuple(columns), one_by_one=True)
+    return Table("far", tuple(columns), Layout.ONE_BY_ONE)
+
+
+def _required(datetimes: Read, timestamps: Read) -> Table:
+    """Make a table of columns without null, which have schemas of another form."""
+    columns = (
+        Column("smallint", _signed(16), plain("{v}", "int")),
+        Column("bigint", _signed(64), plain("{v}", "bigint")),
+        Column(
+            "bigint unsigned",
+            _unsigned(64),
+            plain("CAST({v} AS CHAR)", "decimal(20,0)"),
+            Mode.UNSIGNED,
+        ),
+        Column("double", {"zero": "0", "inexact": "0.1"}, plain("{v}", "double")),
+        Column("int DEFAULT 42", {"zero": "0", "other": "7"}, plain("{v}", "int")),
+        Column("decimal(10,2)", DECIMALS, decimal("decimal(10,2)"), Mode.DECIMAL),
+        Column("decimal(65,30)", DECIMALS, decimal("string"), Mode.DECIMAL),
+        Column("bit(1)", {"0": "b'0'", "1": "b'1'"}, flag),
+        Column(
+            "bit(20)", {"zero": "b'0'", "some": "b'11110000111100001010'"}, plain("{v}", "binary")
+        ),
+        Column("text", FEW_TEXTS, text),
+        Column("varchar(9) DEFAULT 'none'", {"empty": "''", "some": "'é🚀'"}, text),
+        Column("blob", OCTETS, octets, Mode.BINARY),
+        Column("enum('a','größe','c,d')", {"first": "'a'", "comma": "'c,d'", "wrong": "''"}, text),
+        Column("date", DATES, or_epoch(date), Mode.TIME),
+        Column("datetime(6)", DATETIMES, or_epoch(datetimes), Mode.TIME),
+        Column("timestamp(6)", MOMENTS, or_epoch(timestamps), Mode.TIME),
+        # Beyond a day some modes have nothing to send, and the connector stops.
+        Column("time(6)", dict([*TIMES.items()][:6]), time, Mode.TIME),
+        Column("point", {"some": _shape("POINT(1.5 -2.25)"), "zero": _shape("POINT(0 0)")}, point),
+    )
+    return Table(
+        "required", tuple(replace(c, type=f"{c.type} NOT NULL") for c in columns), Layout.FULL
+    )
 
 
 MARIADB = (
@@ -294,6 +330,7 @@ MARIADB = (
         ),
     ),
     _far(datetime(overflows=True)),
+    _required(datetime(overflows=True), timestamp(zero="0")),
 )
 MYSQL = (
     Table(
@@ -309,4 +346,5 @@ MYSQL = (
         ),
     ),
     _far(datetime(overflows=False)),
+    _required(datetime(overflows=False), timestamp(zero="NULL")),
 )

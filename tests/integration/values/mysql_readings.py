@@ -110,6 +110,18 @@ def timestamp(*, zero: str) -> Read:
     return lambda setup: Reading(_micros("{v}"), "timestamp", losses)
 
 
+def or_epoch(read: Read) -> Read:
+    """Read a moment of a column without null."""
+    why = "a date with a zero in it is sent as 1970-01-01 where null is not allowed"
+    zero = Loss(why, "DAYOFMONTH({v}) = 0", "0")
+
+    def replaced(setup: Setup) -> Reading:
+        reading = read(setup)
+        return replace(reading, losses=(zero, *reading.losses))
+
+    return replaced
+
+
 def _micros(sql: str) -> str:
     return f"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {sql})"
 

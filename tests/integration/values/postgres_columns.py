@@ -1,14 +1,28 @@
 """Every type of PostgreSQL that Debezium sends, with the edges of each."""
 
-from tests.integration.values.cells import Column, Mode, Table
+from tests.integration.values.cells import Column, Layout, Mode, Table
+from tests.integration.values.postgres_arrays import (
+    date_element,
+    each,
+    matrix,
+    rejecting_elements,
+    time_element,
+    timestamp_element,
+    timestamptz_element,
+    timetz_element,
+    without_nulls,
+)
 from tests.integration.values.postgres_edges import (
     DATES,
     DECIMALS,
     FAR_TIMESTAMPS,
     FRACTIONS,
+    INFINITE_ARRAYS,
     INFINITIES,
     INTERVALS,
     JSONS,
+    LAST,
+    NUMERICS,
     OCTETS,
     TEXTS,
     TIMES,
@@ -25,13 +39,12 @@ from tests.integration.values.postgres_readings import (
     UNKNOWN,
     UTC_CLOCK,
     ZEROS,
+    Read,
+    absent,
     bit_varying_12,
     bits,
     date,
-    date_element,
     defaulted,
-    each,
-    enums,
     hstore,
     interval,
     numeric,
@@ -41,13 +54,11 @@ from tests.integration.values.postgres_readings import (
     plain,
     point,
     rejecting,
+    sparse_vector,
     text,
     time,
-    time_element,
     timestamp,
-    timestamp_element,
     timestamptz,
-    timestamptz_element,
     vector,
     written,
 )
@@ -132,6 +143,7 @@ WORDS = (
     Column("text", {**TEXTS, "long": "repeat('0123456789é', 20000)"}, text),
     Column("varchar(30)", {edge: TEXTS[edge] for edge in ("empty", "Unicode", "quotes")}, text),
     Column("char(5)", {"empty": "''", "Unicode": "'é🚀'", "full": "'12345'"}, text),
+    Column('"char"', {"some": "'x'"}, text),
     Column("name", {"empty": "''", "Unicode": "'é🚀'"}, text),
     Column("text DEFAULT 'none'", {"empty": "''"}, defaulted("{v}", "string", "'none'")),
     Column("citext", {"empty": "''", "Unicode": "'É🚀'", "case kept": "'MiXed'"}, text),
@@ -186,6 +198,7 @@ MOMENTS = (
         plain(UTC_CLOCK, "string"),
         Mode.TIME,
     ),
+    Column("timetz(3)", {"east": "'12:34:56.789012+05:30'"}, plain(UTC_CLOCK, "string"), Mode.TIME),
     Column("timestamp", FAR_TIMESTAMPS, timestamp, Mode.TIME),
     Column("timestamp(3)", FAR_TIMESTAMPS, timestamp, Mode.TIME),
     Column("timestamp(0)", FAR_TIMESTAMPS, timestamp, Mode.TIME),
@@ -205,13 +218,19 @@ ARRAYS = (
     Column("char(3)[]", array("char(3)", "'é'", "''"), each(text)),
     Column("uuid[]", array("uuid", *UUIDS.values()), each(text)),
     Column("jsonb[]", array("jsonb", "'{\"a\": 1}'", "'null'"), each(text)),
-    Column("mood[]", array("mood", "'sad'", "'größe'"), enums),
+    Column("mood[]", array("mood", "'sad'", "'größe'"), without_nulls(text)),
     Column("inet[]", array("inet", "'::1'", "'10.0.0.0/8'"), each(text)),
     Column("bytea[]", array("bytea", r"'\x00ff'", r"'\x'"), each(octets("{v}")), Mode.BINARY),
     Column(
         "numeric(10,2)[]",
         array("numeric(10,2)", "0.1", "-99999999.99"),
         each(numeric("decimal(10,2)")),
+        Mode.DECIMAL,
+    ),
+    Column(
+        "numeric[]",
+        array("numeric", "0.10", "-1e100"),
+        each(numeric("string", SHORTEST)),
         Mode.DECIMAL,
     ),
     Column("date[]", array("date", *DATES.values()), each(date_element), Mode.TIME),
@@ -225,12 +244,34 @@ ARRAYS = (
         each(timestamptz_element),
         Mode.TIME,
     ),
+    Column(
+        "timetz[]",
+        array("timetz", "'12:34:56.789012+05:30'", "'24:00+00'"),
+        each(timetz_element),
+        Mode.TIME,
+    ),
+    Column("oid[]", array("oid", "0", "4294967295"), each(plain("{v}::int8", "bigint"))),
+    Column("json[]", array("json", "'{\"a\":  1}'", "'null'"), each(text)),
+    Column("cidr[]", array("cidr", "'10.0.0.0/8'", "'::/0'"), each(text)),
+    Column("macaddr[]", array("macaddr", "'08:00:2b:01:02:03'"), each(text)),
+    Column("int4range[]", array("int4range", "'[1,5)'", "'empty'"), each(text)),
+    Column("tsrange[]", array("tsrange", "'[2024-01-01,2024-02-01)'", "'(,)'"), each(text)),
+    Column("citext[]", array("citext", "'É'", "''"), each(text)),
+    Column("ltree[]", array("ltree", "'Top'", "'Top.Science'"), without_nulls(text)),
+    Column("tsvector[]", array("tsvector", "'fat cat'", "''"), without_nulls(text)),
+    Column("email[]", array("email", "'a@b.co'"), without_nulls(UNKNOWN), Mode.BINARY),
+    Column("integer[][]", {"two dimensions": "'{{1,2},{3,4}}'"}, matrix),
+    Column("money[]", array("money", "0"), absent),
+    Column("interval[]", array("interval", "'1 day'"), absent),
+    Column("point[]", array("point", "'(1,2)'"), absent),
+    Column("name[]", array("name", "'some'"), absent),
 )
 BITS_AND_SHAPES = (
     Column("bit(1)", {"0": "B'0'", "1": "B'1'"}, plain("({v} = B'1')", "boolean")),
     Column("bit(8)", {"zero": "B'00000000'", "one": "B'00000001'", "all": "B'11111111'"}, bits),
     Column("bit(20)", {"zero": "0::bit(20)", "some": "B'11110000111100001010'"}, bits),
     Column("bit(64)", {"zero": "0::bit(64)", "all": "(-1)::bit(64)"}, bits),
+    Column("bit varying", {"some": "B'10101'"}, bits),
     Column("bit varying(12)", {"some": "B'10101'", "full": "B'111100001111'"}, bit_varying_12),
     Column(
         "point",
@@ -247,16 +288,60 @@ BITS_AND_SHAPES = (
     Column("int4multirange", {"some": "'{[1,3),[5,7)}'"}, UNKNOWN, Mode.BINARY),
     Column("address", {"some": "ROW('Main St', 12345)"}, UNKNOWN, Mode.BINARY),
     Column("pg_lsn", {"some": "'16/B374D848'"}, UNKNOWN, Mode.BINARY),
+    Column("xid8", {"max": "'18446744073709551615'"}, UNKNOWN, Mode.BINARY),
+    Column("jsonpath", {"some": "'$.a[*]'"}, UNKNOWN, Mode.BINARY),
+    Column("regclass", {"some": "'pg_class'"}, UNKNOWN, Mode.BINARY),
     Column("vector(3)", {"some": "'[1,-2.5,0.1]'"}, vector("double")),
     Column("halfvec(3)", {"some": "'[1,-2.5,0.5]'"}, vector("float")),
+    Column("sparsevec(5)", {"some": "'{1:1.5,3:-2}/5'", "empty": "'{}/5'"}, sparse_vector),
+)
+
+
+def _not_null(kind: str, edges: dict[str, str], read: Read, mode: Mode | None = None) -> Column:
+    return Column(f"{kind} NOT NULL", edges, read, mode)
+
+
+def _some(edges: dict[str, str], *names: str) -> dict[str, str]:
+    return {name: edges[name] for name in names}
+
+
+# Columns without null have schemas of another form.
+REQUIRED = (
+    _not_null("smallint", whole(16), plain("{v}", "int")),
+    _not_null("bigint", whole(64), plain("{v}", "bigint")),
+    _not_null("double precision", FRACTIONS, plain("{v}", "double")),
+    _not_null("boolean", {"true": "true", "false": "false"}, plain("{v}", "boolean")),
+    _not_null("integer DEFAULT 42", {"zero": "0", "other": "7"}, plain("{v}", "int")),
+    _not_null("numeric(10,2)", NUMERICS, numeric("decimal(10,2)"), Mode.DECIMAL),
+    _not_null("numeric", NUMERICS, numeric("string", SHORTEST), Mode.DECIMAL),
+    _not_null("text", _some(TEXTS, "empty", "Unicode", "quotes"), text),
+    _not_null("text DEFAULT 'none'", _some(TEXTS, "empty", "Unicode"), text),
+    _not_null("bytea", OCTETS, octets("{v}"), Mode.BINARY),
+    _not_null("uuid", UUIDS, text),
+    _not_null("jsonb", JSONS, text),
+    _not_null("mood", {"first": "'sad'", "Unicode": "'größe'"}, text),
+    _not_null("date", _some(DATES, "epoch", "year 1", "year 9999"), date, Mode.TIME),
+    _not_null("time", TIMES, time, Mode.TIME),
+    _not_null("timestamp", _some(TIMESTAMPS, "epoch", "microseconds"), timestamp, Mode.TIME),
+    _not_null("timestamptz", _some(ZONED, "epoch", "east", "year 9999"), timestamptz, Mode.TIME),
+    _not_null("interval", INTERVALS, interval, Mode.INTERVAL),
+    _not_null("hstore", {"empty": "''", "one": """'"key"=>"value"'"""}, hstore, Mode.HSTORE),
+    _not_null("bit(20)", {"zero": "0::bit(20)", "some": "B'11110000111100001010'"}, bits),
+    _not_null("point", {"some": "'(1.5,-2.25)'", "zero": "'(0,0)'"}, point),
+    _not_null("integer[]", array("int", "1", "2"), each(plain("{v}", "int"))),
+    _not_null("text[]", array("text", "'é🚀'", "''"), each(text)),
+    _not_null("vector(3)", {"some": "'[1,-2.5,0.1]'", "zero": "'[0,0,0]'"}, vector("double")),
 )
 
 # What fits no type of Iceberg: refused, unless the config chooses what becomes of it.
 BEYOND = (
     Column("date", INFINITIES, rejecting(date), Mode.TIME),
-    Column("timestamp", INFINITIES, rejecting(timestamp), Mode.TIME),
+    Column("timestamp", {**INFINITIES, **LAST}, rejecting(timestamp), Mode.TIME),
     Column("timestamp(3)", INFINITIES, rejecting(timestamp), Mode.TIME),
-    Column("timestamptz", INFINITIES, rejecting(timestamptz), Mode.TIME),
+    Column("timestamptz", {**INFINITIES, **LAST}, rejecting(timestamptz), Mode.TIME),
+    Column("date[]", INFINITE_ARRAYS, rejecting_elements(date_element), Mode.TIME),
+    Column("timestamp[]", INFINITE_ARRAYS, rejecting_elements(timestamp_element), Mode.TIME),
+    Column("timestamptz[]", INFINITE_ARRAYS, rejecting_elements(timestamptz_element), Mode.TIME),
 )
 CHOSEN = (
     Column("date", INFINITIES, written("YYYY-MM-DD"), Mode.TIME, "string"),
@@ -293,7 +378,8 @@ CHOSEN = (
 )
 TABLES = (
     Table("every", (*NUMBERS, *WORDS, *MOMENTS, *ARRAYS, *BITS_AND_SHAPES)),
-    Table("beyond", BEYOND, one_by_one=True),
+    Table("required", REQUIRED, Layout.FULL),
+    Table("beyond", BEYOND, Layout.ONE_BY_ONE),
     Table("chosen", CHOSEN),
 )
 

@@ -81,7 +81,8 @@ INTERVALS = {
     "one microsecond": "'0.000001 s'",
     "thousands of years": "'9999 years'",
 }
-DECIMALS = {"zero": "0", "negative": "-0.01", "inexact in binary": "0.1", "NaN": "'NaN'"}
+NUMERICS = {"zero": "0", "negative": "-0.01", "inexact in binary": "0.1"}
+DECIMALS = {**NUMERICS, "NaN": "'NaN'"}
 JSONS = {
     "object": """'{"a": 1,  "b":[1,2], "é": "🚀"}'""",
     "null of its own": "'null'",
@@ -126,3 +127,6 @@ def ranges(closed: str, open_: str, from_: str) -> dict[str, str]:
 
 
 INFINITIES = {"infinity": "'infinity'", "minus infinity": "'-infinity'", "usual": "'2024-02-29'"}
+INFINITE_ARRAYS = {edge: f"'{{NULL, {value[1:-1]}}}'" for edge, value in INFINITIES.items()}
+# Later than 64 bits of microseconds since 1970 reach.
+LAST = {"last": "'294276-12-31 23:59:59.999999'"}

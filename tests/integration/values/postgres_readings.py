@@ -7,7 +7,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from tests.integration.values.cells import FIRST_STREAMED, Format, Loss, Mode, Reading, Setup
+from tests.integration.values.cells import (
+    ABSENT,
+    FIRST_STREAMED,
+    Format,
+    Loss,
+    Mode,
+    Reading,
+    Setup,
+)
 
 Read = Callable[[Setup], Reading]
 
@@ -106,30 +114,25 @@ SHAPE = octets(
 )
 
 
-def _days(sql: str) -> str:
+def days(sql: str) -> str:
     return f"({sql} - date 'epoch')"
 
 
-def _old_dates(also: str = "true") -> tuple[Loss, ...]:
-    moved = _days("({v} + 10)")
+def old_dates(also: str = "true") -> tuple[Loss, ...]:
+    moved = days("({v} + 10)")
     same_year = (
         "make_date(-extract(year FROM {v})::int, extract(month FROM {v})::int, "
         "extract(day FROM {v})::int)"
     )
     return (
         Loss("a day between the calendars is sent ten days later", f"{also} AND {BETWEEN}", moved),
-        Loss("a year before 1 is sent as one after", f"{also} AND {BEFORE}", _days(same_year)),
+        Loss("a year before 1 is sent as one after", f"{also} AND {BEFORE}", days(same_year)),
     )
 
 
 def date(setup: Setup) -> Reading:
     """Read a date as days since 1970: Python's own dates end with the year 9999."""
-    return Reading(_days("{v}"), "date", _old_dates(also=SNAPSHOT))
-
-
-def date_element(setup: Setup) -> Reading:
-    """Read a date in an array."""
-    return Reading(_days("{v}"), "date", _old_dates())
+    return Reading(days("{v}"), "date", old_dates(also=SNAPSHOT))
 
 
 def time(setup: Setup) -> Reading:
@@ -138,24 +141,14 @@ def time(setup: Setup) -> Reading:
     losses = []
     if mode == "connect":
         losses.append(
-            Loss("connect mode cuts to milliseconds", f"{CUT} <> {{v}}", _clock(CUT, mode))
+            Loss("connect mode cuts to milliseconds", f"{CUT} <> {{v}}", clock(CUT, mode))
         )
     if mode == "isostring":
-        losses.append(Loss("isostring mode sends 24:00 as 00:00", END_OF_DAY, _clock(START, mode)))
-    return Reading(_clock("{v}", mode), "string", tuple(losses))
+        losses.append(Loss("isostring mode sends 24:00 as 00:00", END_OF_DAY, clock(START, mode)))
+    return Reading(clock("{v}", mode), "string", tuple(losses))
 
 
-def time_element(setup: Setup) -> Reading:
-    """Read a time of day in an array."""
-    mode = setup.modes[Mode.TIME]
-    losses = (
-        Loss("24:00 in an array is sent as 00:00", END_OF_DAY, _clock(START, mode)),
-        Loss("times in an array are cut to milliseconds", f"{CUT} <> {{v}}", _clock(CUT, mode)),
-    )
-    return Reading(_clock("{v}", mode), "string", losses)
-
-
-def _clock(sql: str, mode: str) -> str:
+def clock(sql: str, mode: str) -> str:
     digits = "HH24:MI:SS.US000" if mode == "nanoseconds" else "HH24:MI:SS.US"
     return f"to_char({sql}, '{digits}')"
 
@@ -163,55 +156,34 @@ def _clock(sql: str, mode: str) -> str:
 def timestamp(setup: Setup) -> Reading:
     """Read a timestamp as microseconds since 1970."""
     losses = {
-        "connect": Loss("connect mode cuts to milliseconds", f"{CUT} <> {{v}}", _micros(CUT)),
+        "connect": Loss("connect mode cuts to milliseconds", f"{CUT} <> {{v}}", micros(CUT)),
         "nanoseconds": Loss("nanoseconds reach from 1677 to 2262, all else is sent as null", FAR),
     }
     mode = setup.modes[Mode.TIME]
-    return Reading(_micros("{v}"), "timestamp_ntz", (losses[mode],) if mode in losses else ())
-
-
-def timestamp_element(setup: Setup) -> Reading:
-    """Read a timestamp in an array."""
-    reading = timestamp(setup)
-    year = "(extract(year FROM {v}) - CASE WHEN extract(month FROM {v}) < 3 THEN 1 ELSE 0 END)"
-    days = f"(floor({year} / 100) - floor({year} / 400) - 2)"
-    shifted = f"({{v}} + {days} * interval '1 day')"
-    if setup.modes[Mode.TIME] == "connect":
-        shifted = CUT.replace("{v}", shifted)
-    old = Loss(
-        "timestamps before 1582 in an array are taken for Julian",
-        "{v} < '1582-10-15'",
-        _micros(shifted),
-    )
-    return replace(reading, losses=(*reading.losses, old))
+    return Reading(micros("{v}"), "timestamp_ntz", (losses[mode],) if mode in losses else ())
 
 
 def timestamptz(setup: Setup) -> Reading:
     """Read a moment as microseconds since 1970."""
-    return Reading(_micros("{v}"), "timestamp")
+    return Reading(micros("{v}"), "timestamp")
 
 
-def timestamptz_element(setup: Setup) -> Reading:
-    """Read a moment in an array."""
-    same_year = "({v} + (-2 * extract(year FROM {v}) - 1) * interval '1 year')"
-    losses = (
-        Loss(
-            "a day between the calendars in an array is sent ten days later",
-            BETWEEN,
-            _micros("({v} + interval '10 days')"),
-        ),
-        Loss("a year before 1 in an array is sent as one after", BEFORE, _micros(same_year)),
-    )
-    return replace(timestamptz(setup), losses=losses)
-
-
-def _micros(sql: str) -> str:
+def micros(sql: str) -> str:
     return f"(extract(epoch FROM {sql}) * 1000000)::int8"
 
 
-def rejecting(read: Read, rejected: str = INFINITE) -> Read:
+def rejecting(read: Read) -> Read:
     """Read what is not applied where a value fits no type."""
-    return lambda setup: replace(read(setup), rejected=rejected)
+
+    def rejected(setup: Setup) -> Reading:
+        reading = read(setup)
+        beyond = INFINITE if reading.type == "date" else f"{INFINITE} OR {{v}} > '294247-01-10'"
+        # What is sent as null is not refused.
+        nulls = [loss for loss in reading.losses if loss.becomes == "NULL"]
+        sent = "".join(f" AND NOT ({loss.when})" for loss in nulls)
+        return replace(reading, rejected=f"({beyond}){sent}")
+
+    return rejected
 
 
 def or_null(read: Read) -> Read:
@@ -274,10 +246,9 @@ def interval(setup: Setup) -> Reading:
     return Reading(" || ".join(["'P'", *parts, "'T'", *clock, seconds]), "string")
 
 
-def enums(setup: Setup) -> Reading:
-    """Read an array of an enum's values."""
-    loss = Loss("an array of enums with a null is sent as null", "array_position({v}, NULL) > 0")
-    return replace(each(text)(setup), losses=(loss,))
+def absent(setup: Setup) -> Reading:
+    """Read what is never sent."""
+    return Reading("NULL", ABSENT, (Loss("columns of this type are left out", "{v} IS NOT NULL"),))
 
 
 def hstore(setup: Setup) -> Reading:
@@ -319,32 +290,6 @@ def _point(pair: list[float] | None) -> dict[str, Any] | None:
     return {"x": pair[0], "y": pair[1], "wkb": struct.pack("<BIdd", 1, 1, *pair), "srid": None}
 
 
-def each(element: Read) -> Read:
-    """Read an array element by element, with its nulls and in its order."""
-
-    def read(setup: Setup) -> Reading:
-        one = element(setup)
-        item = one.expected_sql("item")
-        sql = (
-            "CASE WHEN {v} IS NULL THEN NULL ELSE ARRAY("
-            f"SELECT {item} FROM unnest({{v}}) WITH ORDINALITY AS items (item, place) "
-            "ORDER BY place) END"
-        )
-        # Counted as lost where any element is.
-        losses = tuple(
-            Loss(
-                loss.why,
-                f"EXISTS (SELECT FROM unnest({{v}}) AS item WHERE "
-                f"{loss.when.replace('{v}', 'item')})",
-                sql,
-            )
-            for loss in one.losses
-        )
-        return Reading(sql, f"array<{one.type}>", losses)
-
-    return read
-
-
 def bits(setup: Setup) -> Reading:
     """Read bits as bytes, the most significant first."""
     padded = "lpad({v}::text, (length({v}) + 7) / 8 * 8, '0')"
@@ -366,3 +311,17 @@ def _bytes_of_bits(zeros_and_ones: str | None) -> bytes | None:
 def vector(element: str) -> Read:
     """Read a vector of numbers."""
     return plain("string_to_array(btrim({v}::text, '[]'), ',')::float8[]", f"array<{element}>")
+
+
+def sparse_vector(setup: Setup) -> Reading:
+    """Read the numbers of a vector that are not zero, by their places."""
+    kind = "struct<dimensions:int,vector:map<int,double>>"
+    return Reading("{v}::text", kind, finish=_sparse_vector)
+
+
+def _sparse_vector(written: str | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    pairs, _, dimensions = written.partition("/")
+    vector = {int(place): float(number) for place, number in re.findall(r"(\d+):([^,}]+)", pairs)}
+    return {"dimensions": int(dimensions), "vector": vector}

@@ -26,9 +26,7 @@ MYSQL: Mapping[Mode, Sequence[str]] = {
 }
 
 
-def setups(
-    prefix: str, modes: Mapping[Mode, Sequence[str]], formats: Sequence[Format]
-) -> list[Setup]:
+def setups(prefix: str, modes: Mapping[Mode, Sequence[str]]) -> list[Setup]:
     """Make as many setups as the longest list of modes needs, each in every format."""
     longest = max(len(values) for values in modes.values())
     return [
@@ -38,5 +36,5 @@ def setups(
             {mode: values[place % len(values)] for mode, values in modes.items()},
         )
         for place in range(longest)
-        for format_ in formats
+        for format_ in Format
     ]

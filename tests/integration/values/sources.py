@@ -12,7 +12,14 @@ from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.integration.databases import Topics
 from tests.integration.stack import Stack
-from tests.integration.values.cells import Format, Mode, Setup, Table
+from tests.integration.values.cells import (
+    FIRST_STREAMED,
+    FIRST_UPDATED,
+    Format,
+    Mode,
+    Setup,
+    Table,
+)
 from tests.integration.values.comparing import Expectations, expectations, select
 
 ARRIVAL_SECONDS = 90.0
@@ -53,14 +60,18 @@ class ValueSource(ABC):
     def settings(self) -> dict[str, str]:
         """Give what the connectors of this test need beside what every connector has."""
 
-    def insert(self, *, streamed: bool) -> None:
-        """Fill the tables, before the connectors start or after."""
-        self.run(
-            f"INSERT INTO {table.name} (id, {self._names(table)}) "
-            f"VALUES ({key}, {', '.join(table.literals(edges))})"
-            for table in self.tables
-            for key, edges in table.rows(streamed=streamed).items()
-        )
+    def fill(self) -> None:
+        """Insert the rows that the connectors find."""
+        for table in self.tables:
+            rows = table.rows(0) | table.before_update()
+            self.run(self._insert(table, key, edges) for key, edges in rows.items())
+
+    def change(self) -> None:
+        """Insert and update the rows that the connectors see changing."""
+        for table in self.tables:
+            inserted, updated = table.rows(FIRST_STREAMED), table.rows(FIRST_UPDATED)
+            self.run(self._insert(table, key, edges) for key, edges in inserted.items())
+            self.run(self._update(table, key, edges) for key, edges in updated.items())
 
     def register(self, setups: Sequence[Setup]) -> None:
         """Start the connectors."""
@@ -76,7 +87,8 @@ class ValueSource(ABC):
         deadline = time.monotonic() + ARRIVAL_SECONDS
         for setup in setups:
             for table in self.tables:
-                wanted = len(table.rows(streamed=False)) * (2 if streamed else 1)
+                snapshot = len(table.rows(0)) + len(table.before_update())
+                wanted = len(table.keys_in_order()) if streamed else snapshot
                 while (found := self._topics.records(self.topic(setup, table))) < wanted:
                     status = self._connect.status(setup.name)
                     states = [task["state"] for task in status.get("tasks", ())]
@@ -111,9 +123,19 @@ class ValueSource(ABC):
         self._registered.append(setup.name)
         self._connect.register(setup.name, config | converter | self.settings() | setup.settings())
 
-    def _names(self, table: Table) -> str:
-        return ", ".join(f"{self.quote}{column.name}{self.quote}" for column in table.columns)
+    def _names(self, table: Table) -> list[str]:
+        return [f"{self.quote}{column.name}{self.quote}" for column in table.columns]
 
     def _definition(self, table: Table) -> str:
-        listed = [f"{self.quote}{c.name}{self.quote} {c.type}" for c in table.columns]
+        types = [column.type for column in table.columns]
+        listed = [f"{name} {kind}" for name, kind in zip(self._names(table), types, strict=True)]
         return f"CREATE TABLE {table.name} (id int PRIMARY KEY, {', '.join(listed)})"
+
+    def _insert(self, table: Table, key: int, edges: Mapping[str, str]) -> str:
+        names, values = ", ".join(self._names(table)), ", ".join(table.literals(edges))
+        return f"INSERT INTO {table.name} (id, {names}) VALUES ({key}, {values})"
+
+    def _update(self, table: Table, key: int, edges: Mapping[str, str]) -> str:
+        pairs = zip(self._names(table), table.literals(edges), strict=True)
+        changes = ", ".join(f"{name} = {value}" for name, value in pairs)
+        return f"UPDATE {table.name} SET {changes} WHERE id = {key}"
