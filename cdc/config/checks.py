@@ -159,6 +159,24 @@ def type_choices(value: Mapping[str, str]) -> None:
         raise Misfit(*problems)
 
 
+def hashed_and_more(
+    hashed: Sequence[str], excluded: Sequence[str], types: Mapping[str, str]
+) -> list[Problem]:
+    """List the columns that are to be hashed and to be something else as well."""
+    return [
+        *(
+            Problem("hash", f"holds {c}, which is excluded", "Remove one.")
+            for c in hashed
+            if c in excluded
+        ),
+        *(
+            Problem(f"types.{c}", "is the type of a hashed column, which is text", "Remove one.")
+            for c in hashed
+            if c in types
+        ),
+    ]
+
+
 def unmergeable_types(path: str, types: Mapping[str, str]) -> list[Problem]:
     """List the columns for which a type is chosen that Spark cannot merge."""
     return [

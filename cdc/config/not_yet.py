@@ -11,7 +11,7 @@ _APPLIED = {
     "on_delete": OnDelete.HARD,
     "schema_change": SchemaChange.EVOLVE,
 }
-_UNAPPLIED = ("partition", "exclude", "hash", "key")
+_UNAPPLIED = ("partition", "key")
 
 
 def not_yet(config: MirrorConfig) -> list[Problem]:

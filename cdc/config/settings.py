@@ -263,6 +263,7 @@ class TableRule:
             for column in self.key
             if column in self.exclude
         ]
+        problems += checks.hashed_and_more(self.hash, self.exclude, self.types)
         if self.key and self.mode is ApplyMode.APPEND:
             problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
         if problems:

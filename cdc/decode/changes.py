@@ -14,6 +14,7 @@ from cdc.decode.fitting import fitted
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
 from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.unavailable import unavailable
+from cdc.decode.values import digests
 from cdc.decode.wire import NoRegistryError, Wire, split
 from cdc.dialect import Dialect
 from cdc.errors import AvroTopicError, ManyTablesError
@@ -48,6 +49,7 @@ class DecodePlan:
     # What stands in for a value that does not fit, by column.
     otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
+    hashed: frozenset[str] = frozenset()
 
     def has_room(self, schema: SourceSchema) -> bool:
         """Whether the table takes rows of a schema as it is."""
@@ -257,11 +259,21 @@ class _Chunk:
         self.changes.append(table)
 
     def _fitted(self, raw: pa.Array, rows: Rows, source: SourceType, column: pa.Field) -> pa.Array:
-        otherwise = self.plan.otherwise.get(column.name, Otherwise.REJECT)
-        source = self.plan.dialect.understood(source)
-        array, bad = fitted(raw, source, column.type, column.name, otherwise)
+        array, bad = self._converted(raw, source, column)
         self._reject(BadMessage(int(rows[message.row]), message.reason) for message in bad)
         return array
+
+    def _converted(
+        self, raw: pa.Array, source: SourceType, column: pa.Field
+    ) -> tuple[pa.Array, list[BadMessage]]:
+        """Convert raw values into the table's type, or into their digests."""
+        source = self.plan.dialect.understood(source)
+        if column.name in self.plan.hashed:
+            plain = source.kind == "bytes" and source.logical is None
+            array, bad = fitted(raw, source, pa.binary() if plain else pa.string(), column.name)
+            return digests(array), bad
+        otherwise = self.plan.otherwise.get(column.name, Otherwise.REJECT)
+        return fitted(raw, source, column.type, column.name, otherwise)
 
     def _key_values(self, rows: Rows, row: tuple[SourceColumn, ...]) -> "dict[str, _KeyColumn]":
         """Read the keys of some records from the messages' keys, where they are always whole."""
@@ -284,9 +296,8 @@ class _Chunk:
         """Convert the values of one key column, in the order of the rows they were asked for."""
         part = keys[column.name]
         order, arrays = [], []
-        for rows, sent, raw in part.pieces:
-            source = self.plan.dialect.understood(sent)
-            array, bad = fitted(raw, source, column.type, column.name)
+        for rows, source, raw in part.pieces:
+            array, bad = self._converted(raw, source, column)
             self._reject(BadMessage(int(rows[b.row]), f"of its key: {b.reason}") for b in bad)
             order.append(rows)
             arrays.append(array)

@@ -167,7 +167,7 @@ def _plan(
             return TablePlan(sample.topic, "", "nothing to read yet", "", "", (), 0, total)
         rule = config.tables.rule_for(news.table.schema, news.table.table)
         name = target_name(config.target, news.table)
-        columns = mirror_columns(news.schemas[0], str(news.table), dialect, rule.types)
+        columns = mirror_columns(news.schemas[0], str(news.table), dialect, rule)
         existing = _load(catalog, (*name.namespace, name.table))
         action, waiting = "create", total
         if existing is not None:

@@ -195,6 +195,7 @@ class Tables:
                         name: parse_type_choice(text).otherwise
                         for name, text in mirrored.rule.types.items()
                     },
+                    hashed=frozenset(mirrored.rule.hash),
                     declared=self.declarations.of(mirrored.topic, table.schema),
                 ),
                 key=mirrored.key,
@@ -208,7 +209,7 @@ class Tables:
     def _create(self, topic: str, source: SourceTable, schema: SourceSchema) -> MirroredTable:
         name = target_name(self._config.target, source)
         rule = self._config.tables.rule_for(source.schema, source.table)
-        columns = mirror_columns(schema, str(source), self._dialect, rule.types)
+        columns = mirror_columns(schema, str(source), self._dialect, rule)
         properties = {
             **TABLE_PROPERTIES,
             MIRROR_PROPERTY: self._config.name,
@@ -268,7 +269,7 @@ class Tables:
 
     def _difference(self, mirrored: MirroredTable, schema: SourceSchema) -> SchemaDifference:
         name = str(mirrored.source)
-        columns = mirror_columns(schema, name, self._dialect, mirrored.rule.types)
+        columns = mirror_columns(schema, name, self._dialect, mirrored.rule)
         return difference(mirrored.table.schema, columns, name)
 
 

@@ -4,7 +4,6 @@ Nothing is rounded or cut: what Iceberg has no exact type for becomes text, and 
 exact conversion is refused before anything is written.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +21,7 @@ from pyiceberg.types import (
 )
 
 from cdc import logical
+from cdc.config import ResolvedRule
 from cdc.config.type_choices import MOMENTS, Otherwise, TypeChoice, parse_type_choice
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError, UnmappableTypeError, UnmirrorableColumnError
@@ -54,7 +54,7 @@ class _Place:
 
 
 def mirror_columns(
-    schema: SourceSchema, table: str, dialect: Dialect, types: Mapping[str, str] | None = None
+    schema: SourceSchema, table: str, dialect: Dialect, rule: ResolvedRule | None = None
 ) -> tuple[MirrorColumn, ...]:
     """Map a source table's columns, the key's first.
 
@@ -62,24 +62,26 @@ def mirror_columns(
         schema: The columns and the key of the source table.
         table: Its name, for errors.
         dialect: What its database brings of its own.
-        types: The types that the config chooses, by column.
+        rule: What the config says of the table: types, and columns to hash or to leave out.
 
     Raises:
         NoKeyError: The source table has no key, so that its rows cannot be told apart.
         UnmappableTypeError: A column has no exact form in its type.
         UnmirrorableColumnError: Iceberg, or the mirror, can have no such column.
     """
-    _refuse_unmirrorable(schema, table)
+    rule = rule or ResolvedRule()
+    _refuse_unmirrorable(schema, table, rule)
     sources = {column.name: column.type for column in schema.columns}
     missing = [name for name in schema.key if name not in sources]
     if not schema.key or missing:
         raise NoKeyError(table, tuple(missing))
-    names = [*schema.key, *(name for name in sources if name not in schema.key)]
+    others = [name for name in sources if name not in {*schema.key, *rule.exclude}]
     columns = []
-    for name in names:
+    for name in (*schema.key, *others):
         place = _Place(table, name, dialect)
-        choice = parse_type_choice(types[name]) if types and name in types else TypeChoice()
-        kind = _chosen(sources[name], choice, place)
+        choice = parse_type_choice(rule.types[name]) if name in rule.types else TypeChoice()
+        hashed = name in rule.hash
+        kind = StringType() if hashed else _chosen(sources[name], choice, place)
         if name in schema.key:
             _refuse_key(kind, choice, place)
         columns.append(MirrorColumn(name, kind, name in schema.key, choice.otherwise))
@@ -104,12 +106,16 @@ def choices_of(source: SourceType) -> tuple[str, ...]:
     return (*own, *(f"list<{name}>" for name in (row.iceberg, *row.choices)))
 
 
-def _refuse_unmirrorable(schema: SourceSchema, table: str) -> None:
+def _refuse_unmirrorable(schema: SourceSchema, table: str, rule: ResolvedRule) -> None:
     names = [column.name for column in schema.columns]
     nested = {column.name for column in schema.columns if column.type.fields}
     for column in schema.columns:
         reason = None
-        if column.name.startswith(RESERVED):
+        if column.name in rule.exclude:
+            if column.name not in schema.key:
+                continue
+            reason = "it is excluded, but a key must be mirrored"
+        elif column.name.startswith(RESERVED):
             reason = f"names that begin with {RESERVED} are the mirror's own"
         elif names.count(column.name) > 1:
             reason = "there are two of that name"

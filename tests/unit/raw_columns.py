@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.config import ResolvedRule
 from cdc.decode.json_payloads import json_type
 from cdc.decode.values import convert
 from cdc.dialect import Dialect
@@ -86,7 +87,9 @@ def table_type(
     """Give the type of a table's column, the mapping's own or a chosen one."""
     schema = SourceSchema((SourceColumn("k", INT), SourceColumn("v", source)), ("k",))
     types = {} if choice is None else {"v": choice}
-    columns = mirror_columns(schema, "t", dialect or DIALECTS["postgres"], types)
+    columns = mirror_columns(
+        schema, "t", dialect or DIALECTS["postgres"], ResolvedRule(types=types or {})
+    )
     return arrow_schema(iceberg_schema(columns), "t").field("v").type
 
 

@@ -337,6 +337,8 @@ def test_avro_needs_a_registry() -> None:
         ("match = 'a.b'\nkey = 'id'", "key"),
         ("match = 'a.b'\nkey = [5]", "key[0]"),
         ("match = 'a.b'\nkey = ['id']\nexclude = ['id']", "exclude"),
+        ("match = 'a.b'\nhash = ['x']\nexclude = ['x']", "hash"),
+        ("match = 'a.b'\nhash = ['x']\ntypes = { x = 'long' }", "types.x"),
         ("match = 'a.b'\nkey = ['id']\nmode = 'append'", "key"),
         ("match = 'a.b'\ntypes = { payload = 5 }", "types.payload"),
         ("match = 'a.b'\ntypes = { payload = '' }", "types.payload"),

@@ -196,7 +196,7 @@ key = ["id"]
 
     paths = [problem.path for problem in not_yet(config)]
 
-    assert paths == [f"tables.rules[1].{name}" for name in ("partition", "exclude", "hash", "key")]
+    assert paths == [f"tables.rules[1].{name}" for name in ("partition", "key")]
 
 
 @pytest.mark.parametrize("connector", list(Connector))

@@ -1,5 +1,6 @@
 """Chunks of well-formed records to change tables."""
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import date
@@ -8,11 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.config import ResolvedRule
 from cdc.config.type_choices import Otherwise
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.decode.json_messages import MOST_PREFIXES
 from cdc.errors import ManyTablesError
 from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, SourceTable, Truncate
+from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     ORDERS,
@@ -395,6 +398,44 @@ def test_a_declared_choice_stands_in_for_what_does_not_fit(
 
     assert decoded.bad == ()
     assert [row["until"] and row["until"].date() for row in rows_of(decoded)] == wanted
+
+
+def sha256(value: bytes) -> str:
+    return hashlib.sha256(value).hexdigest()
+
+
+def test_only_the_digest_of_a_hashed_value_is_kept_also_in_keys() -> None:
+    columns = (
+        column("id", "int64", optional=False),
+        column("mail", "string"),
+        column("scan", "bytes"),
+        decimal_column("price", 10, 2),
+    )
+    table = Table(columns)
+    row = {"id": 7, "mail": "zoë@x", "scan": base64_of(b"\xff\x00"), "price": decimal(150)}
+    messages = [
+        insert(row, table=table, offset=0),
+        insert({"id": 8, "mail": None}, table=table, offset=1),
+        delete({"id": 7}, table=table, offset=2),
+    ]
+    names = ("id", "mail", "scan", "price")
+    known = planned(messages, POSTGRES).known
+    rule = ResolvedRule(hash=names)
+    target = iceberg_schema(mirror_columns(next(iter(known)), "t", POSTGRES, rule))
+    plan = DecodePlan(
+        messages[0].topic, POSTGRES, arrow_schema(target, "t"), known, hashed=frozenset(names)
+    )
+
+    rows = rows_of(decode_changes(0, *arrays(messages), plan))
+
+    assert [row[name] for row in rows[:1] for name in names] == [
+        sha256(b"7"),
+        sha256("zoë@x".encode()),
+        sha256(b"\xff\x00"),
+        sha256(b"1.50"),
+    ]
+    assert rows[1]["mail"] is None
+    assert (rows[2]["id"], rows[2][OP]) == (sha256(b"7"), "d")
 
 
 def test_slices_of_larger_arrays_are_decoded_as_they_are() -> None:

@@ -22,8 +22,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from cdc.config import ResolvedRule
 from cdc.dialect import Dialect
-from cdc.errors import ForeignTableError, NoKeyError, UnmappableTypeError
+from cdc.errors import ForeignTableError, NoKeyError, UnmappableTypeError, UnmirrorableColumnError
 from cdc.model import SourceColumn, SourceSchema, SourceType
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from cdc.schema.arrow_schema import FIELD_ID
@@ -237,3 +238,41 @@ def test_a_type_that_the_mirror_never_writes_is_foreign() -> None:
         arrow_schema(schema, "shop.t")
 
     assert raised.value.table == "shop.t"
+
+
+def test_an_excluded_column_is_none_of_the_table() -> None:
+    columns = (SourceColumn("id", INT), SourceColumn("note", INT), SourceColumn("name", INT))
+
+    found = mirror_columns(
+        SourceSchema(columns, ("id",)), "t", MYSQL, ResolvedRule(exclude=("note", "gone"))
+    )
+
+    assert [column.name for column in found] == ["id", "name"]
+
+
+def test_an_excluded_column_of_a_reserved_name_is_no_obstacle() -> None:
+    columns = (SourceColumn("id", INT), SourceColumn("_mirror_x", INT))
+
+    found = mirror_columns(
+        SourceSchema(columns, ("id",)), "t", MYSQL, ResolvedRule(exclude=("_mirror_x",))
+    )
+
+    assert [column.name for column in found] == ["id"]
+
+
+def test_a_key_cannot_be_excluded() -> None:
+    schema = SourceSchema((SourceColumn("id", INT),), ("id",))
+
+    with pytest.raises(UnmirrorableColumnError) as raised:
+        mirror_columns(schema, "t", MYSQL, ResolvedRule(exclude=("id",)))
+
+    assert raised.value.column == "id"
+
+
+@pytest.mark.parametrize("name", ["id", "price"])
+def test_a_hashed_column_is_text(name: str) -> None:
+    columns = (SourceColumn("id", INT), SourceColumn("price", INT))
+
+    found = mirror_columns(SourceSchema(columns, ("id",)), "t", MYSQL, ResolvedRule(hash=(name,)))
+
+    assert {column.name: str(column.type) for column in found}[name] == "string"

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from cdc import logical
+from cdc.config import ResolvedRule
 from cdc.config.type_choices import PRIMITIVES
 from cdc.decode.values import convert
 from cdc.errors import UnmappableTypeError, UnmirrorableColumnError
@@ -209,7 +210,9 @@ def test_the_elements_of_an_array_are_chosen_as_a_column_is() -> None:
 
 def chosen(choice: str, key: tuple[str, ...] = ("k",), source: SourceType = INT) -> Any:
     schema = SourceSchema((SourceColumn("k", INT), SourceColumn("v", source)), key)
-    return mirror_columns(schema, "t", DIALECTS["postgres"], {"v": choice, "gone": "int"})
+    return mirror_columns(
+        schema, "t", DIALECTS["postgres"], ResolvedRule(types={"v": choice, "gone": "int"})
+    )
 
 
 def test_a_choice_for_a_column_that_the_table_has_not_is_left_alone() -> None:

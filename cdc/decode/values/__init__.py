@@ -6,6 +6,7 @@ table; it rounds, cuts and shifts nothing, and refuses what does not fit.
 """
 
 from cdc.decode.values.conversion import convert
+from cdc.decode.values.digests import digests
 from cdc.decode.values.substitutes import fallback, surely_unfit
 
-__all__ = ["convert", "fallback", "surely_unfit"]
+__all__ = ["convert", "digests", "fallback", "surely_unfit"]
