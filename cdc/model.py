@@ -232,6 +232,8 @@ class News:
     schemas: tuple[SourceSchema, ...] = ()
     truncate: Truncate | None = None
     quarantine: bool = False  # bad records, and no quarantine to put them in
+    # Keys of changes that leave out values, and the names of those: an Arrow table, or None.
+    missing: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class ManyTablesError(MirrorError):
 
 
 class MissingValueError(MirrorError):
-    """A change leaves out a value that did not change, and the mirror cannot fill it yet."""
+    """A change leaves out a value that did not change, and nothing tells what it is."""
 
     def __init__(self, topic: str, column: str) -> None:
         super().__init__(topic, column)
@@ -63,10 +63,10 @@ class MissingValueError(MirrorError):
 
     def __str__(self) -> str:
         return (
-            f"A change in {self.topic} leaves out the unchanged value of {self.column}, which this "
-            "version cannot fill yet. In PostgreSQL run ALTER TABLE … REPLICA IDENTITY FULL on the "
-            "source table. SQL Server and Oracle log a large value only when it changes: leave the "
-            "column out with column.exclude.list in the connector."
+            f"A change in {self.topic} leaves out the unchanged value of {self.column}, and the "
+            "mirror has no row to take it from: its key is new, or its snapshot is missing. Take a "
+            "new snapshot of the table; in PostgreSQL, ALTER TABLE … REPLICA IDENTITY FULL keeps "
+            "it from happening again."
         )
 
 

@@ -14,12 +14,13 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def fill(changes: pa.Table, key: Sequence[str]) -> pa.Table:
+def fill(changes: pa.Table, key: Sequence[str], rows: pa.Table | None = None) -> pa.Table:
     """Give every change the values that it leaves out, as an earlier change of its key has them.
 
     Args:
         changes: Decoded changes of one topic partition, in any order.
         key: The table's key columns.
+        rows: What the table has of some keys: the key columns and those that changes leave out.
 
     Returns:
         The changes in the order of their offsets. What no earlier change has stays named in the
@@ -27,13 +28,15 @@ def fill(changes: pa.Table, key: Sequence[str]) -> pa.Table:
     """
     if MISSING not in changes.column_names:
         return changes
+    names = pc.unique(changes[MISSING].combine_chunks().flatten()).to_pylist()
+    if rows is not None:
+        changes = pa.concat_tables([_as_changes(rows, changes.schema), changes])
     changes = changes.take(pa.array(np.argsort(changes[OFFSET].to_numpy(), kind="stable")))
     changes = changes.combine_chunks()
     keys = _key_numbers(changes, key)
     missing = changes[MISSING].combine_chunks()
     # A row that was deleted has no value that a later one could take over.
     deleted = pc.equal(changes[OP], Op.DELETE).to_numpy(zero_copy_only=False)
-    names = pc.unique(missing.flatten()).to_pylist()
     remaining: list[set[str]] = [set(value or ()) for value in missing.to_pylist()]
     for name in names:
         unsent = np.array([name in left for left in remaining])
@@ -51,9 +54,30 @@ def fill(changes: pa.Table, key: Sequence[str]) -> pa.Table:
             remaining[row].discard(name)
     left = [sorted(value) or None for value in remaining]
     place = changes.column_names.index(MISSING)
+    if rows is not None:
+        changes, left = changes.slice(len(rows)), left[len(rows) :]
     if not any(left):
         return changes.remove_column(place)
     return changes.set_column(place, MISSING, pa.array(left, pa.list_(pa.string())))
+
+
+def _as_changes(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Make rows of the table changes that came before all others; what they lack is unknown."""
+    lacking = [field.name for field in schema if field.name not in rows.column_names]
+    known = {
+        OFFSET: pa.array([-1] * len(rows), pa.int64()),
+        OP: pa.array([Op.READ] * len(rows), pa.string()),
+        MISSING: pa.array([lacking] * len(rows), pa.list_(pa.string())),
+    }
+    columns = [
+        known[field.name]
+        if field.name in known
+        else rows[field.name].cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _key_numbers(changes: pa.Table, key: Sequence[str]) -> Numbers:

@@ -18,9 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.apply import merge_changes
+from cdc.apply import merge_changes, rows_of_keys
 from cdc.commit import RowChange, commit_rows, read_ledger, translated
 from cdc.dialect import Dialect
 from cdc.errors import (
@@ -31,6 +32,7 @@ from cdc.errors import (
     RestlessTopicError,
 )
 from cdc.model import (
+    MISSING,
     Account,
     FileKind,
     Ledger,
@@ -42,12 +44,13 @@ from cdc.model import (
 )
 from cdc.observe import BatchProgress
 from cdc.runtime.tables import MirroredTable, Tables
-from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
+from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask, bounds_of
 
 logger = logging.getLogger(__name__)
 
-# A topic is written again after news; schemas and a truncate may come one after the other.
-MOST_PASSES = 4
+# A topic is written again after news; schemas, a truncate, a quarantine and rows may come one after
+# the other.
+MOST_PASSES = 6
 COMMIT_THREADS = 4
 # Small partitions share a task; more tasks than this per core only cost their start.
 TASKS_PER_CORE = 4
@@ -94,6 +97,12 @@ class TopicReports:
         )
 
     @property
+    def missing(self) -> pa.Table | None:
+        """The keys of all changes that leave out a value, and the names of those."""
+        found = [p.news.missing for p in self.partitions if p.news and p.news.missing is not None]
+        return pa.concat_tables(found) if found else None
+
+    @property
     def truncate(self) -> Truncate | None:
         """The last truncate of the batch."""
         found = [p.news.truncate for p in self.partitions if p.news and p.news.truncate]
@@ -132,18 +141,19 @@ class BatchRunner:
         started = time.monotonic()
         # 1. plan
         truncates: dict[str, Truncate | None] = dict.fromkeys(self._tables.topics)
+        rows: dict[str, pa.Table] = {}
         # 2. write
-        reports = self._write(records, truncates)
+        reports = self._write(records, truncates, rows)
         # 3. evolve
         for _ in range(MOST_PASSES):
             restless = [r for r in reports.values() if self._is_restless(r)]
             if not restless:
                 break
-            again = self._evolve(restless, truncates)
+            again = self._evolve(restless, truncates, rows)
             for report in restless:
                 del reports[report.topic]
             if again:
-                reports |= self._write(self._records_of(again), truncates)
+                reports |= self._write(self._records_of(again), truncates, rows)
         for report in list(reports.values()):
             if self._is_restless(report):
                 self._park(report, report.failure or RestlessTopicError(report.topic))
@@ -169,23 +179,29 @@ class BatchRunner:
         return report.failure is not None or report.has_news or homeless
 
     def _write(
-        self, records: DataFrame, truncates: Mapping[str, Truncate | None]
+        self,
+        records: DataFrame,
+        truncates: Mapping[str, Truncate | None],
+        rows: Mapping[str, pa.Table],
     ) -> dict[str, TopicReports]:
         task = WriteTask(
             self._dialect,
-            self._tables.plans(truncates),
+            self._tables.plans(truncates, rows),
             frozenset(self._tables.parked),
             self._tables.wire,
         )
-        rows = records.coalesce(self._most_tasks).mapInArrow(task, REPORT_SCHEMA).collect()
+        done = records.coalesce(self._most_tasks).mapInArrow(task, REPORT_SCHEMA).collect()
         by_topic: dict[str, list[PartitionReport]] = {}
-        for row in rows:
+        for row in done:
             report: PartitionReport = pickle.loads(row.report)
             by_topic.setdefault(report.topic, []).append(report)
         return {topic: TopicReports(topic, tuple(parts)) for topic, parts in by_topic.items()}
 
     def _evolve(
-        self, restless: list[TopicReports], truncates: dict[str, Truncate | None]
+        self,
+        restless: list[TopicReports],
+        truncates: dict[str, Truncate | None],
+        rows: dict[str, pa.Table],
     ) -> list[TopicReports]:
         """Make the tables fit; give the topics that are to be written again."""
         again = []
@@ -200,6 +216,8 @@ class BatchRunner:
                 continue
             try:
                 self._tables.evolve(report.topic, report.news)
+                if report.missing is not None:
+                    rows[report.topic] = self._look_up(report.topic, report.missing)
             except MirrorError as error:
                 if error.retryable:
                     raise
@@ -209,6 +227,20 @@ class BatchRunner:
             truncates[report.topic] = report.truncate or truncates.get(report.topic)
             again.append(report)
         return again
+
+    def _look_up(self, topic: str, missing: pa.Table) -> pa.Table:
+        """Read from a table what changes of it leave out: of their keys, and no other."""
+        mirrored = self._tables[topic]
+        keys = missing.select(list(mirrored.key)).combine_chunks()
+        names = sorted({name for names in missing[MISSING].to_pylist() for name in names})
+        with translated(str(mirrored.table.name)):
+            return rows_of_keys(
+                self._spark,
+                self._tables.catalog.sql_name(mirrored.table.name),
+                keys,
+                names,
+                bounds_of(keys, mirrored.key),
+            )
 
     def _records_of(self, reports: Iterable[TopicReports]) -> DataFrame:
         parts = [part for report in reports for part in report.partitions]

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+import pyarrow as pa
+
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import CatalogType, MirrorConfig, ResolvedRule
 from cdc.config.type_choices import parse_type_choice
@@ -156,8 +158,10 @@ class Tables:
                     mirrored.known.add(schema)
                     mirrored.plan = None
 
-    def plans(self, topics: Mapping[str, Truncate | None]) -> dict[str, TopicPlan]:
-        """Describe the given topics' tables to the write tasks."""
+    def plans(
+        self, topics: Mapping[str, Truncate | None], rows: Mapping[str, pa.Table]
+    ) -> dict[str, TopicPlan]:
+        """Describe the given topics' tables, and rows of them, to the write tasks."""
         for topic in self.declarations.renewed():
             if topic in self._tables:
                 self._tables[topic].plan = None
@@ -172,7 +176,9 @@ class Tables:
             if topic in self._tables:
                 plan = self._plan(self._tables[topic])
                 quarantine = self.quarantine.plan(topic)
-                plans[topic] = replace(plan, truncate=truncate, quarantine=quarantine)
+                plans[topic] = replace(
+                    plan, truncate=truncate, quarantine=quarantine, rows=rows.get(topic)
+                )
         return plans
 
     @property

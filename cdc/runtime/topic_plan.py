@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from cdc.config import DeleteKind
 from cdc.decode import DecodePlan
 from cdc.model import PartitionMark, Truncate
@@ -22,3 +24,5 @@ class TopicPlan:
     empty: bool = False
     truncate: Truncate | None = None
     quarantine: QuarantinePlan | None = None
+    # Rows of the table as they are, for changes that leave out what did not change.
+    rows: pa.Table | None = None

@@ -95,7 +95,8 @@ class PartitionWork:
         if self._met_news():
             return self._report(Account(read=self.read), news=self._news())
         try:
-            return replace(self._write(), quarantined=self._write_bad())
+            report = self._write()
+            return report if report.news else replace(report, quarantined=self._write_bad())
         except MirrorError as error:
             return self._report(Account(read=self.read), failure=error)
         except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
@@ -189,7 +190,9 @@ class PartitionWork:
             empty=plan.empty or plan.truncate is not None,
             exact_snapshot=plan.decode.dialect.exact_snapshot,
         )
-        self._refuse_missing(collapsed.live)
+        missing = self._missing(collapsed.live)
+        if missing is not None:
+            return self._report(Account(read=self.read), news=News(missing=missing))
         files: list[WrittenFile] = []
         if len(collapsed.live):
             files.append(plan.writer.write_rows(collapsed.live))
@@ -205,21 +208,32 @@ class PartitionWork:
             self._report(total, position=position),
             replaces=len(collapsed.replaced) > 0,
             files=tuple(files),
-            key_bounds=_bounds(changes, plan.key),
+            key_bounds=bounds_of(changes, plan.key),
         )
 
     def _joined_changes(self) -> pa.Table | None:
         """Join the chunks' changes; what they leave out comes from earlier ones of their keys."""
         if not self.changes:
             return None
-        return fill(pa.concat_tables(self.changes, promote_options="default"), self.plan.key)
+        changes = pa.concat_tables(self.changes, promote_options="default")
+        if MISSING not in changes.column_names:
+            return changes
+        return fill(changes, self.plan.key, self.plan.rows)
 
-    def _refuse_missing(self, live: pa.Table) -> None:
-        """Refuse rows that leave out a value which no earlier change of the batch has."""
-        if MISSING in live.column_names:
-            names = live[MISSING].combine_chunks().flatten()
-            if len(names):
-                raise MissingValueError(self.topic, names[0].as_py())
+    def _missing(self, live: pa.Table) -> pa.Table | None:
+        """Give the keys of rows that leave out a value, and the names of those, if there are any.
+
+        Raises:
+            MissingValueError: The table has been asked already, and has no such row.
+        """
+        if MISSING not in live.column_names:
+            return None
+        lacking = live.filter(live[MISSING].is_valid())
+        if not len(lacking):
+            return None
+        if self.plan.rows is not None:
+            raise MissingValueError(self.topic, lacking[MISSING][0].as_py()[0])
+        return lacking.select([*self.plan.key, MISSING])
 
     def _report(
         self,
@@ -295,7 +309,8 @@ def _greatest(changes: pa.Table | None) -> int:
     return int(pc.max(changes[POSITION]).as_py())
 
 
-def _bounds(changes: pa.Table, key: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+def bounds_of(changes: pa.Table, key: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    """Give the least and the greatest value of the key columns that bounds help with."""
     bounds = {}
     for name in key:
         column = changes[name]

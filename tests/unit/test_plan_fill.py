@@ -78,6 +78,35 @@ def test_changes_are_told_apart_by_offset_and_not_by_their_order_in_memory() -> 
     assert values(filled) == [(1, "a", "b"), (1, "a", "x"), (1, "z", "y")]
 
 
+def test_what_no_change_has_comes_from_the_table() -> None:
+    rows = pa.table({"id": pa.array([1, 2], pa.int64()), "a": ["table", "unused"]})
+    batch = changes(
+        (1, None, "x", "u", ["a"]), (1, "new", "y", "u", None), (1, None, "z", "u", ["a"])
+    )
+
+    filled = fill(batch, ["id"], rows)
+
+    assert values(filled) == [(1, "table", "x"), (1, "new", "y"), (1, "new", "z")]
+    assert MISSING not in filled.column_names
+
+
+def test_what_was_not_read_from_the_table_stays_missing() -> None:
+    rows = pa.table({"id": pa.array([1], pa.int64()), "a": ["table"]})
+
+    filled = fill(changes((1, None, None, "u", ["a", "b"])), ["id"], rows)
+
+    assert filled[MISSING].to_pylist() == [["b"]]
+    assert values(filled) == [(1, "table", None)]
+
+
+def test_a_row_deleted_in_the_batch_takes_nothing_from_the_table() -> None:
+    rows = pa.table({"id": pa.array([1], pa.int64()), "a": ["table"]})
+
+    filled = fill(changes((1, None, None, "d", None), (1, None, "x", "u", ["a"])), ["id"], rows)
+
+    assert filled[MISSING].to_pylist() == [None, ["a"]]
+
+
 def test_whole_changes_are_left_alone() -> None:
     whole = changes((1, "a", "b", "c", None)).drop([MISSING])
 

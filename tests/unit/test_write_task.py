@@ -14,6 +14,7 @@ from cdc.config import DeleteKind, RecordFormat
 from cdc.decode import Wire
 from cdc.errors import MissingValueError
 from cdc.model import (
+    MISSING,
     NO_POSITION,
     Account,
     FileKind,
@@ -481,8 +482,38 @@ def test_a_value_left_out_comes_from_an_earlier_record_batch(tables: Tables) -> 
     assert rows_in(report) == [(1, "long")]
 
 
-def test_a_value_left_out_that_no_change_has_fails_the_topic(tables: Tables) -> None:
-    report = run_one([update({"id": 1, "name": PLACEHOLDER})], tables.plan())
+def test_a_value_left_out_that_no_change_has_is_news(tables: Tables) -> None:
+    messages = [
+        update({"id": 1, "name": PLACEHOLDER}, offset=0),
+        update({"id": 2, "name": "b"}, offset=1),
+    ]
+
+    report = run_one(messages, tables.plan())
+
+    assert report.news is not None
+    assert report.news.missing.to_pylist() == [{"id": 1, MISSING: ["name"]}]
+    assert report.files == ()
+
+
+def test_a_value_left_out_comes_from_the_tables_row(tables: Tables) -> None:
+    rows = pa.table({"id": pa.array([1, 9], pa.int64()), "name": ["long", "other"]})
+    messages = [
+        update({"id": 1, "name": PLACEHOLDER}, offset=0),
+        update({"id": 2, "name": "b"}, offset=1),
+    ]
+
+    report = run_one(messages, tables.plan(rows=rows))
+
+    assert rows_in(report) == [(1, "long"), (2, "b")]
+    assert report.account == Account(read=2, applied=2)
+
+
+def test_a_value_left_out_of_a_row_that_the_table_does_not_have_fails_the_topic(
+    tables: Tables,
+) -> None:
+    rows = pa.table({"id": pa.array([], pa.int64()), "name": pa.array([], pa.string())})
+
+    report = run_one([update({"id": 1, "name": PLACEHOLDER})], tables.plan(rows=rows))
 
     assert isinstance(report.failure, MissingValueError)
     assert (report.failure.column, report.files) == ("name", ())
