@@ -289,8 +289,25 @@ class _Chunk:
             )
             for column in known:
                 part = columns.setdefault(column.name, _KeyColumn(rows))
-                part.pieces.append((found, column.type, raw.table[column.name].combine_chunks()))
+                kind = self._key_type(column, row)
+                part.pieces.append((found, kind, raw.table[column.name].combine_chunks()))
         return columns
+
+    def _key_type(self, sent: SourceColumn, row: tuple[SourceColumn, ...]) -> SourceType:
+        """Give a key column's type as the row has it, where that says more.
+
+        The name of a source type comes with rows only: of the key alone nobody could tell that
+        its -1 is the greatest number without a sign.
+        """
+        told, known = sent.type, (c for schema in self.plan.known for c in schema.columns)
+        fuller = (
+            column.type
+            for column in row or known
+            if column.name == sent.name
+            and (column.type.kind, column.type.logical) == (told.kind, told.logical)
+            and set(column.type.parameters) >= set(told.parameters)
+        )
+        return max(fuller, key=lambda kind: len(kind.parameters), default=told)
 
     def _key(self, keys: "dict[str, _KeyColumn]", column: pa.Field) -> pa.Array:
         """Convert the values of one key column, in the order of the rows they were asked for."""

@@ -93,6 +93,20 @@ def test_a_binary_log_position_joins_file_and_place() -> None:
     assert decoded.table == SourceTable("srv", "shop", "shop", "orders")
 
 
+def test_a_number_without_a_sign_is_the_same_in_a_key_that_does_not_say_so() -> None:
+    named = {"__debezium.source.column.type": "BIGINT UNSIGNED"}
+    rows = Table((column("id", "int64", optional=False, parameters=named),), connector="mysql")
+    keys = Table((column("id", "int64", optional=False),), connector="mysql")
+    messages = [
+        replace(make({"id": -1}, table=rows), key=make({"id": -1}, table=keys).key, offset=offset)
+        for offset, make in enumerate((insert, delete))
+    ]
+
+    decoded = decode_changes(0, *arrays(messages), planned(messages, MYSQL))
+
+    assert [row["id"] for row in rows_of(decoded)] == [2**64 - 1, 2**64 - 1]
+
+
 def test_an_enum_of_mysql_is_the_same_in_a_snapshot_and_in_a_change() -> None:
     allowed = {"allowed": "a,b\\,c"}
     kind: dict[str, Any] = {"logical": "io.debezium.data.Enum", "parameters": allowed}

@@ -1,6 +1,7 @@
 """Rows without their envelope, as ExtractNewRecordState leaves them, and documents."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -116,6 +117,22 @@ def test_tombstones_alone_are_deletes_once_the_topic_is_known_to_be_flat() -> No
     assert [(row["id"], row[OP], row[OFFSET]) for row in rows_of(decoded)] == [
         (1, "d", 5),
         (2, "d", 6),
+    ]
+
+
+def test_a_tombstone_has_the_number_without_a_sign_that_its_row_had() -> None:
+    row = flat({"id": -1}, added=(), topic="srv.shop.orders")
+    value = json.loads(row.value or b"")
+    named = {"__debezium.source.column.type": "BIGINT UNSIGNED"}
+    value["schema"]["fields"][0]["parameters"] = named
+    row = replace(row, value=json.dumps(value).encode())
+    plan = planned([row], MYSQL)
+
+    decoded = decode(row, replace(tombstone({"id": -1}, offset=1), topic=row.topic), plan=plan)
+
+    assert [(row["id"], row[OP]) for row in rows_of(decoded)] == [
+        (2**64 - 1, "u"),
+        (2**64 - 1, "d"),
     ]
 
 
