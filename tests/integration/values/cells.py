@@ -15,6 +15,8 @@ from typing import Any
 # there too, but empty, and filled afterwards.
 FIRST_STREAMED = 1000
 FIRST_UPDATED = 2000
+# Of a table whose key is of all columns, the rows that are deleted in the end.
+GONE = "id % 2 = 1"
 NULL = "null"
 ABSENT = "absent"  # the type of a column that the mirror does not have
 
@@ -136,6 +138,7 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     layout: Layout = Layout.SIDE_BY_SIDE
+    keyed: bool = False  # whether all columns belong to the key
 
     def rows(self, first: int) -> dict[int, dict[str, str]]:
         """Give the edges of each row, by key and column; a column that is not named is null.
@@ -143,6 +146,8 @@ class Table:
         Args:
             first: The first key: 0 for the rows of the snapshot, or one of the two above.
         """
+        if self.keyed and first == FIRST_UPDATED:
+            return {}
         rows = self._full() if self.layout is Layout.FULL else self._with_nulls(streamed=first > 0)
         if self.layout is not Layout.FULL and first != FIRST_UPDATED:
             rows.append({})  # null everywhere; an update that changes nothing may not be told
@@ -158,12 +163,25 @@ class Table:
 
     def all_rows(self) -> dict[int, dict[str, str]]:
         """Give the rows as they are at the end."""
-        return self.rows(0) | self.rows(FIRST_STREAMED) | self.rows(FIRST_UPDATED)
+        rows = self.rows(0) | self.rows(FIRST_STREAMED) | self.rows(FIRST_UPDATED)
+        return {key: edges for key, edges in rows.items() if not self.keyed or key % 2 == 0}
 
     def keys_in_order(self) -> list[int]:
         """Give the key of each record in the topic, which has one partition."""
         snapshot = [*self.rows(0), *self.before_update()]
         return [*snapshot, *self.rows(FIRST_STREAMED), *self.rows(FIRST_UPDATED)]
+
+    def records_of_snapshot(self) -> int:
+        """Count the records that the topic gets of the snapshot."""
+        return len(self.rows(0)) + len(self.before_update())
+
+    def records(self) -> int:
+        """Count the records that the topic gets."""
+        if not self.keyed:
+            return len(self.keys_in_order())
+        rows = self.rows(0) | self.rows(FIRST_STREAMED)
+        # Each is updated, and a delete has a tombstone.
+        return 2 * len(rows) + 2 * (len(rows) - len(self.all_rows()))
 
     def literals(self, edges: Mapping[str, str]) -> list[str]:
         """Give the values of a row, in the order of the columns."""

@@ -63,7 +63,10 @@ class Comparison:
         """Compare a mirrored table with what the source says of it."""
         frame = self._spark.table(mirror)
         self._compare_types(dict(frame.dtypes), table, setup)
-        mirrored = plain_rows(frame.toArrow())
+        rows = frame.toArrow()
+        mirrored = plain_rows(rows)
+        if rows.num_rows != len(mirrored):
+            self._differ(setup, table.name, f"{rows.num_rows} rows of {len(mirrored)} keys")
         quarantined = self._quarantined(topic, table)
         for key, edges in table.all_rows().items():
             row = mirrored.pop(key, None)
@@ -81,6 +84,8 @@ class Comparison:
                 if not same(value, wanted.value):
                     told = f"{edge} ({key}): {_shown(value)}, not {_shown(wanted.value)}"
                     self._differ(setup, column.title, told)
+            if table.keyed and row is not None and row["changes"] != 1:
+                self._differ(setup, table.name, f"row {key} has missed its update")
         for key in mirrored:
             self._differ(setup, table.name, f"row {key} is not at the source")
         for key, reason in quarantined.items():

@@ -348,3 +348,43 @@ MYSQL = (
     _far(datetime(overflows=False)),
     _required(datetime(overflows=False), timestamp(zero="NULL")),
 )
+KEY_COLUMNS = (
+    Column("tinyint", _signed(8), plain("{v}", "int")),
+    Column("bigint", _signed(64), plain("{v}", "bigint")),
+    Column(
+        "bigint unsigned",
+        _unsigned(64),
+        plain("CAST({v} AS CHAR)", "decimal(20,0)"),
+        Mode.UNSIGNED,
+    ),
+    Column(
+        "double",
+        {"zero": "0", "inexact": "0.1", "negative": "-1.5"},
+        plain("{v}", "double"),
+    ),
+    Column("decimal(10,2)", DECIMALS, decimal("decimal(10,2)"), Mode.DECIMAL),
+    Column("decimal(65,30)", DECIMALS, decimal("string"), Mode.DECIMAL),
+    # Not more: the connector turns the bytes of a longer key around, in a snapshot only.
+    Column("bit(8)", {"zero": "b'0'", "some": "b'11110000'"}, plain("{v}", "binary")),
+    Column("varchar(30)", FEW_TEXTS, text),
+    Column("char(5)", {"empty": "''", "Unicode": "'é🚀'"}, text),
+    Column("varbinary(9)", FEW_OCTETS, octets, Mode.BINARY),
+    Column("enum('a','größe','c,d')", {"first": "'a'", "comma": "'c,d'"}, text),
+    Column("date", {"epoch": "'1970-01-01'", "year 9999": "'9999-12-31'"}, date, Mode.TIME),
+    Column(
+        "datetime(6)",
+        {"epoch": "'1970-01-01'", "microseconds": "'2024-02-29 12:34:56.789012'"},
+        datetime(overflows=True),
+        Mode.TIME,
+    ),
+    Column(
+        "timestamp(6)",
+        {"last": "'2038-01-19 03:14:07'", "microseconds": "'2024-02-29 12:34:56.789012'"},
+        timestamp(zero="0"),
+        Mode.TIME,
+    ),
+    Column("time(6)", dict([*TIMES.items()][:6]), time, Mode.TIME),
+)
+KEYS = tuple(
+    Table(name, KEY_COLUMNS, Layout.FULL, keyed=True) for name in ("keyed", "keyed_equality")
+)

@@ -7,7 +7,7 @@ import pymysql
 
 from tests.integration.stack import Stack
 from tests.integration.values.cells import Setup, Table
-from tests.integration.values.mysql_columns import MARIADB, MYSQL
+from tests.integration.values.mysql_columns import KEYS, MARIADB, MYSQL
 from tests.integration.values.setups import MYSQL as MODES
 from tests.integration.values.sources import ValueSource
 
@@ -18,8 +18,8 @@ class BinlogValues(ValueSource):
     quote = "`"
     modes = MODES
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        super().__init__(stack, name)
+    def __init__(self, stack: Stack, name: str, tables: tuple[Table, ...]) -> None:
+        super().__init__(stack, name, tables)
         self._database: str | None = None
 
     def create(self) -> None:
@@ -54,11 +54,12 @@ class MariadbValues(BinlogValues):
     """One database of the stack's MariaDB."""
 
     connector = "mariadb"
+    types = MARIADB
+    keys = KEYS
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        super().__init__(stack, name)
+    def __init__(self, stack: Stack, name: str, tables: tuple[Table, ...]) -> None:
+        super().__init__(stack, name, tables)
         self.endpoint = stack.mariadb
-        self.tables = MARIADB
 
     def settings(self) -> dict[str, str]:
         """Do without the certificate that the server does not have."""
@@ -69,11 +70,12 @@ class MysqlValues(BinlogValues):
     """One database of the stack's MySQL."""
 
     connector = "mysql"
+    types = MYSQL
+    keys = KEYS
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        super().__init__(stack, name)
+    def __init__(self, stack: Stack, name: str, tables: tuple[Table, ...]) -> None:
+        super().__init__(stack, name, tables)
         self.endpoint = stack.mysql
-        self.tables = MYSQL
 
     def settings(self) -> dict[str, str]:
         """Nothing beside what every connector has."""

@@ -1,11 +1,10 @@
 """Every type of PostgreSQL that Debezium sends, with the edges of each."""
 
-from tests.integration.values.cells import Column, Layout, Mode, Table
+from tests.integration.values.cells import Column, Mode
 from tests.integration.values.postgres_arrays import (
     date_element,
     each,
     matrix,
-    rejecting_elements,
     time_element,
     timestamp_element,
     timestamptz_element,
@@ -17,12 +16,8 @@ from tests.integration.values.postgres_edges import (
     DECIMALS,
     FAR_TIMESTAMPS,
     FRACTIONS,
-    INFINITE_ARRAYS,
-    INFINITIES,
     INTERVALS,
     JSONS,
-    LAST,
-    NUMERICS,
     OCTETS,
     TEXTS,
     TIMES,
@@ -39,7 +34,6 @@ from tests.integration.values.postgres_readings import (
     UNKNOWN,
     UTC_CLOCK,
     ZEROS,
-    Read,
     absent,
     bit_varying_12,
     bits,
@@ -49,18 +43,14 @@ from tests.integration.values.postgres_readings import (
     interval,
     numeric,
     octets,
-    or_nearest,
-    or_null,
     plain,
     point,
-    rejecting,
     sparse_vector,
     text,
     time,
     timestamp,
     timestamptz,
     vector,
-    written,
 )
 
 NUMBERS = (
@@ -295,101 +285,4 @@ BITS_AND_SHAPES = (
     Column("halfvec(3)", {"some": "'[1,-2.5,0.5]'"}, vector("float")),
     Column("sparsevec(5)", {"some": "'{1:1.5,3:-2}/5'", "empty": "'{}/5'"}, sparse_vector),
 )
-
-
-def _not_null(kind: str, edges: dict[str, str], read: Read, mode: Mode | None = None) -> Column:
-    return Column(f"{kind} NOT NULL", edges, read, mode)
-
-
-def _some(edges: dict[str, str], *names: str) -> dict[str, str]:
-    return {name: edges[name] for name in names}
-
-
-# Columns without null have schemas of another form.
-REQUIRED = (
-    _not_null("smallint", whole(16), plain("{v}", "int")),
-    _not_null("bigint", whole(64), plain("{v}", "bigint")),
-    _not_null("double precision", FRACTIONS, plain("{v}", "double")),
-    _not_null("boolean", {"true": "true", "false": "false"}, plain("{v}", "boolean")),
-    _not_null("integer DEFAULT 42", {"zero": "0", "other": "7"}, plain("{v}", "int")),
-    _not_null("numeric(10,2)", NUMERICS, numeric("decimal(10,2)"), Mode.DECIMAL),
-    _not_null("numeric", NUMERICS, numeric("string", SHORTEST), Mode.DECIMAL),
-    _not_null("text", _some(TEXTS, "empty", "Unicode", "quotes"), text),
-    _not_null("text DEFAULT 'none'", _some(TEXTS, "empty", "Unicode"), text),
-    _not_null("bytea", OCTETS, octets("{v}"), Mode.BINARY),
-    _not_null("uuid", UUIDS, text),
-    _not_null("jsonb", JSONS, text),
-    _not_null("mood", {"first": "'sad'", "Unicode": "'größe'"}, text),
-    _not_null("date", _some(DATES, "epoch", "year 1", "year 9999"), date, Mode.TIME),
-    _not_null("time", TIMES, time, Mode.TIME),
-    _not_null("timestamp", _some(TIMESTAMPS, "epoch", "microseconds"), timestamp, Mode.TIME),
-    _not_null("timestamptz", _some(ZONED, "epoch", "east", "year 9999"), timestamptz, Mode.TIME),
-    _not_null("interval", INTERVALS, interval, Mode.INTERVAL),
-    _not_null("hstore", {"empty": "''", "one": """'"key"=>"value"'"""}, hstore, Mode.HSTORE),
-    _not_null("bit(20)", {"zero": "0::bit(20)", "some": "B'11110000111100001010'"}, bits),
-    _not_null("point", {"some": "'(1.5,-2.25)'", "zero": "'(0,0)'"}, point),
-    _not_null("integer[]", array("int", "1", "2"), each(plain("{v}", "int"))),
-    _not_null("text[]", array("text", "'é🚀'", "''"), each(text)),
-    _not_null("vector(3)", {"some": "'[1,-2.5,0.1]'", "zero": "'[0,0,0]'"}, vector("double")),
-)
-
-# What fits no type of Iceberg: refused, unless the config chooses what becomes of it.
-BEYOND = (
-    Column("date", INFINITIES, rejecting(date), Mode.TIME),
-    Column("timestamp", {**INFINITIES, **LAST}, rejecting(timestamp), Mode.TIME),
-    Column("timestamp(3)", INFINITIES, rejecting(timestamp), Mode.TIME),
-    Column("timestamptz", {**INFINITIES, **LAST}, rejecting(timestamptz), Mode.TIME),
-    Column("date[]", INFINITE_ARRAYS, rejecting_elements(date_element), Mode.TIME),
-    Column("timestamp[]", INFINITE_ARRAYS, rejecting_elements(timestamp_element), Mode.TIME),
-    Column("timestamptz[]", INFINITE_ARRAYS, rejecting_elements(timestamptz_element), Mode.TIME),
-)
-CHOSEN = (
-    Column("date", INFINITIES, written("YYYY-MM-DD"), Mode.TIME, "string"),
-    Column("date", INFINITIES, or_null(date), Mode.TIME, "date or null"),
-    Column(
-        "date",
-        INFINITIES,
-        or_nearest(date, "date '0001-01-01'", "date '9999-12-31'"),
-        Mode.TIME,
-        "date or nearest",
-    ),
-    Column("timestamp", INFINITIES, written("YYYY-MM-DD HH24:MI:SS.US"), Mode.TIME, "string"),
-    Column("timestamp", INFINITIES, or_null(timestamp), Mode.TIME, "timestamp or null"),
-    Column(
-        "timestamp",
-        INFINITIES,
-        or_nearest(timestamp, "timestamp '0001-01-01'", "timestamp '9999-12-31 23:59:59.999999'"),
-        Mode.TIME,
-        "timestamp or nearest",
-    ),
-    Column(
-        "timestamptz", INFINITIES, written('YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), Mode.TIME, "string"
-    ),
-    Column("timestamptz", INFINITIES, or_null(timestamptz), Mode.TIME, "timestamptz or null"),
-    Column(
-        "timestamptz",
-        INFINITIES,
-        or_nearest(
-            timestamptz, "timestamptz '0001-01-01'", "timestamptz '9999-12-31 23:59:59.999999'"
-        ),
-        Mode.TIME,
-        "timestamptz or nearest",
-    ),
-)
-TABLES = (
-    Table("every", (*NUMBERS, *WORDS, *MOMENTS, *ARRAYS, *BITS_AND_SHAPES)),
-    Table("required", REQUIRED, Layout.FULL),
-    Table("beyond", BEYOND, Layout.ONE_BY_ONE),
-    Table("chosen", CHOSEN),
-)
-
-OWN_TYPES = (
-    "CREATE TYPE mood AS ENUM ('sad', 'größe', 'a,b')",
-    "CREATE TYPE address AS (street text, zip int)",
-    "CREATE DOMAIN email AS varchar(120) CHECK (value ~ '@')",
-    "CREATE DOMAIN amount AS numeric(12,4)",
-    "CREATE DOMAIN price AS amount CHECK (value >= 0)",
-)
-# Where the server has no such extension, a type of the same name stands in for some: Debezium knows
-# these by name, and reads their text.
-EXTENSIONS = {"hstore": True, "citext": True, "ltree": True, "vector": False}
+COLUMNS = (*NUMBERS, *WORDS, *MOMENTS, *ARRAYS, *BITS_AND_SHAPES)

@@ -8,7 +8,7 @@ import psycopg
 
 from tests.integration.stack import Stack
 from tests.integration.values.cells import Column, Setup, Table
-from tests.integration.values.postgres_columns import EXTENSIONS, OWN_TYPES, TABLES
+from tests.integration.values.postgres_tables import EXTENSIONS, KEYS, OWN_TYPES, TABLES
 from tests.integration.values.setups import POSTGRES
 from tests.integration.values.sources import ValueSource
 
@@ -22,10 +22,12 @@ class PostgresValues(ValueSource):
     quote = '"'
     modes = POSTGRES
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        super().__init__(stack, name)
+    types = TABLES
+    keys = KEYS
+
+    def __init__(self, stack: Stack, name: str, tables: tuple[Table, ...]) -> None:
+        super().__init__(stack, name, tables)
         self.endpoint = stack.postgres.create_database(name)
-        self.tables = TABLES
 
     def create(self) -> None:
         """Create the types, those of missing extensions as stand-ins, and the tables."""
@@ -39,7 +41,7 @@ class PostgresValues(ValueSource):
                 self.missing[name] = "a type of the same name and text stands in for it"
         self.tables = tuple(
             replace(table, columns=tuple(c for c in table.columns if self._has(c)))
-            for table in TABLES
+            for table in self.tables
         )
         self.run(self._definition(table) for table in self.tables)
         self.run([f"CREATE PUBLICATION {PUBLICATION} FOR ALL TABLES"])

@@ -2,12 +2,13 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any, ClassVar
 
 from cdc.dialect import ConnectorRequest
-from cdc.sandbox.endpoints import BinlogEndpoint, PostgresEndpoint
+from cdc.sandbox.endpoints import BinlogEndpoint, ConnectEndpoint, PostgresEndpoint
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.integration.databases import Topics
@@ -15,6 +16,7 @@ from tests.integration.stack import Stack
 from tests.integration.values.cells import (
     FIRST_STREAMED,
     FIRST_UPDATED,
+    GONE,
     Format,
     Mode,
     Setup,
@@ -28,21 +30,20 @@ AT_ONCE = 4
 
 
 class ValueSource(ABC):
-    """The database, its tables, and its connectors; those go when the block ends."""
+    """The database, its tables, and its connectors."""
 
     connector: ClassVar[str]
     quote: ClassVar[str]
     modes: ClassVar[Mapping[Mode, Sequence[str]]]
+    types: ClassVar[tuple[Table, ...]]  # of every type
+    keys: ClassVar[tuple[Table, ...]]  # with keys of every type
     endpoint: PostgresEndpoint | BinlogEndpoint
-    tables: tuple[Table, ...]
-    missing: dict[str, str]  # types that this server does not have, and why
 
-    def __init__(self, stack: Stack, name: str) -> None:
-        self.name, self.stack = name, stack
-        self.missing = {}
+    def __init__(self, stack: Stack, name: str, tables: tuple[Table, ...]) -> None:
+        self.name, self.stack, self.tables = name, stack, tables
+        self.missing: dict[str, str] = {}  # types that this server does not have, and why
         self._topics = Topics(stack.kafka.bootstrap_servers)
         self._avro: dict[str, str] = {}
-        self._registered: list[str] = []
 
     @abstractmethod
     def create(self) -> None:
@@ -60,53 +61,56 @@ class ValueSource(ABC):
     def settings(self) -> dict[str, str]:
         """Give what the connectors of this test need beside what every connector has."""
 
-    def fill(self) -> None:
-        """Insert the rows that the connectors find."""
+    def produce(self, setups: Sequence[Setup]) -> None:
+        """Fill the tables, start the connectors, change the tables, and wait for all of it."""
+        self.create()
         for table in self.tables:
             rows = table.rows(0) | table.before_update()
             self.run(self._insert(table, key, edges) for key, edges in rows.items())
-
-    def change(self) -> None:
-        """Insert and update the rows that the connectors see changing."""
-        for table in self.tables:
-            inserted, updated = table.rows(FIRST_STREAMED), table.rows(FIRST_UPDATED)
-            self.run(self._insert(table, key, edges) for key, edges in inserted.items())
-            self.run(self._update(table, key, edges) for key, edges in updated.items())
-
-    def register(self, setups: Sequence[Setup]) -> None:
-        """Start the connectors."""
         if any(setup.format is Format.AVRO for setup in setups):
             self._avro = self.stack.registry.avro_converter()
         # Looked up here, not in the threads: the first look starts the server.
-        self._connect = self.stack.connect
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(self._register, setups))
-
-    def wait_for(self, setups: Sequence[Setup], *, streamed: bool) -> None:
-        """Wait until Kafka has the rows of every table from every connector."""
-        deadline = time.monotonic() + ARRIVAL_SECONDS
-        for setup in setups:
+        connect = self.stack.connect
+        try:
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                list(pool.map(lambda setup: self._register(setup, connect), setups))
+            self._wait_for(setups, connect, Table.records_of_snapshot)
             for table in self.tables:
-                snapshot = len(table.rows(0)) + len(table.before_update())
-                wanted = len(table.keys_in_order()) if streamed else snapshot
-                while (found := self._topics.records(self.topic(setup, table))) < wanted:
-                    status = self._connect.status(setup.name)
-                    states = [task["state"] for task in status.get("tasks", ())]
-                    if "FAILED" in states or time.monotonic() > deadline:
-                        raise RuntimeError(f"{setup.name}: {found} of {wanted} rows; {status}")
-                    time.sleep(0.2)
+                self.run(self._changes(table))
+            self._wait_for(setups, connect, Table.records)
+        finally:
+            for setup in setups:
+                connect.delete(setup.name)
 
     def expected(self, setup: Setup, table: Table) -> Expectations:
         """Ask the database what the mirror of a table should hold."""
         query = f"SELECT {select(table, setup, self.quote)} FROM {table.name}"
         return expectations(table, setup, self.run([query]))
 
-    def close(self) -> None:
-        """Take the connectors away."""
-        for name in self._registered:
-            self._connect.delete(name)
+    def _changes(self, table: Table) -> Iterator[str]:
+        for key, edges in table.rows(FIRST_STREAMED).items():
+            yield self._insert(table, key, edges)
+        for key, edges in table.rows(FIRST_UPDATED).items():
+            yield self._update(table, key, edges)
+        if table.keyed:
+            yield f"UPDATE {table.name} SET changes = 1"
+            yield f"DELETE FROM {table.name} WHERE {GONE}"
 
-    def _register(self, setup: Setup) -> None:
+    def _wait_for(
+        self, setups: Sequence[Setup], connect: ConnectEndpoint, count: Callable[[Table], int]
+    ) -> None:
+        """Wait until Kafka has so many records of each table from each connector."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        for setup, table in product(setups, self.tables):
+            wanted = count(table)
+            while (found := self._topics.records(self.topic(setup, table))) < wanted:
+                status = connect.status(setup.name)
+                states = [task["state"] for task in status.get("tasks", ())]
+                if "FAILED" in states or time.monotonic() > deadline:
+                    raise RuntimeError(f"{setup.name}: {found} of {wanted} rows; {status}")
+                time.sleep(0.2)
+
+    def _register(self, setup: Setup, connect: ConnectEndpoint) -> None:
         request = ConnectorRequest(
             name=setup.name,
             topic_prefix=setup.name,
@@ -120,16 +124,18 @@ class ValueSource(ABC):
         )
         config = DIALECTS[self.connector].connector_config(request)
         converter = self._avro if setup.format is Format.AVRO else JSON_WITH_SCHEMAS
-        self._registered.append(setup.name)
-        self._connect.register(setup.name, config | converter | self.settings() | setup.settings())
+        connect.register(setup.name, config | converter | self.settings() | setup.settings())
 
     def _names(self, table: Table) -> list[str]:
         return [f"{self.quote}{column.name}{self.quote}" for column in table.columns]
 
     def _definition(self, table: Table) -> str:
         types = [column.type for column in table.columns]
-        listed = [f"{name} {kind}" for name, kind in zip(self._names(table), types, strict=True)]
-        return f"CREATE TABLE {table.name} (id int PRIMARY KEY, {', '.join(listed)})"
+        names = self._names(table)
+        listed = [f"{name} {kind}" for name, kind in zip(names, types, strict=True)]
+        key = ["id", *names] if table.keyed else ["id"]
+        listed += ["changes int", f"PRIMARY KEY ({', '.join(key)})"]
+        return f"CREATE TABLE {table.name} (id int, {', '.join(listed)})"
 
     def _insert(self, table: Table, key: int, edges: Mapping[str, str]) -> str:
         names, values = ", ".join(self._names(table)), ", ".join(table.literals(edges))
