@@ -80,6 +80,9 @@ INTERVALS = {
     "mixed signs": "'1 mon -1 day 00:00:01'",
     "one microsecond": "'0.000001 s'",
     "thousands of years": "'9999 years'",
+    "max": "'178000000 years 11 mons'",
+    "min": "'-178000000 years'",
+    "infinity": "'infinity'",
 }
 NUMERICS = {"zero": "0", "negative": "-0.01", "inexact in binary": "0.1"}
 DECIMALS = {**NUMERICS, "NaN": "'NaN'"}

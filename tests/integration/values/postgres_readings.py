@@ -221,29 +221,34 @@ def written(form: str) -> Read:
 
 def interval(setup: Setup) -> Reading:
     """Read an interval as microseconds, or as ISO 8601 writes it."""
+    infinite = "an infinite interval is sent as an empty one"
+    if setup.modes[Mode.INTERVAL] == "string":
+        parts = [
+            f"extract({name} FROM {{v}})::int8 || '{letter}'"
+            for name, letter in zip(
+                ("year", "month", "day", "hour", "minute"), ("Y", "M", "DT", "H", "M"), strict=True
+            )
+        ]
+        seconds = "trim_scale(extract(second FROM {v})) || 'S'"
+        loss = Loss(infinite, INFINITE, "'P0Y0M0DT0H0M0S'")
+        return Reading(" || ".join(["'P'", *parts, seconds]), "string", (loss,))
     months = "(extract(year FROM {v}) * 12 + extract(month FROM {v}))"
     micros = (
         "extract(day FROM {v}) * 86400000000 + extract(hour FROM {v}) * 3600000000 "
         "+ extract(minute FROM {v}) * 60000000 + extract(microseconds FROM {v})"
     )
-    if setup.modes[Mode.INTERVAL] == "numeric":
-        # Exactly: a month has no length.
-        loss = Loss(
-            "a month is sent as 30.4375 days",
-            f"{months} <> 0",
-            f"({months} * 2629800000000 + {micros})::int8",
-        )
-        return Reading(f"({micros})::int8", "bigint", (loss,))
-    parts = [
-        f"extract({name} FROM {{v}})::int8 || '{letter}'"
-        for name, letter in (("year", "Y"), ("month", "M"), ("day", "D"))
-    ]
-    clock = [
-        f"extract({name} FROM {{v}})::int8 || '{letter}'"
-        for name, letter in (("hour", "H"), ("minute", "M"))
-    ]
-    seconds = "trim_scale(extract(second FROM {v})) || 'S'"
-    return Reading(" || ".join(["'P'", *parts, "'T'", *clock, seconds]), "string")
+    counted = f"({months} * 2629800000000 + {micros})"
+    losses = (
+        Loss(infinite, INFINITE, "0"),
+        Loss(
+            "an interval beyond 292,271 years is sent as the greatest number",
+            f"abs({counted}) > 9223372036854775807",
+            f"CASE WHEN {counted} > 0 THEN 9223372036854775807 ELSE -9223372036854775808 END",
+        ),
+        # Exact it cannot be: a month has no length.
+        Loss("a month is sent as 30.4375 days", f"{months} <> 0", f"{counted}::int8"),
+    )
+    return Reading(f"({micros})::int8", "bigint", losses)
 
 
 def absent(setup: Setup) -> Reading:
