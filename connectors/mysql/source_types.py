@@ -9,8 +9,8 @@ from connectors.debezium_types import BYTES, DOUBLE, INT64, STRING
 CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"
 NANOS = "time.precision.mode=nanoseconds"
-ZERO = "0000-00-00 comes as null."
-BEYOND = "Beyond a day it comes as null."
+ZERO = "0000-00-00 comes as null, or as 1970-01-01 where null is not allowed."
+BEYOND = "Beyond a day it comes as null; where null is not allowed, the connector stops."
 CALENDARS = "October 5 to 14, 1582 comes as 15 to 24."
 YEARS = f"{ZERO} Without enable.time.adjuster=false the years 0 to 99 come as 1970 to 2069."
 CUT = "Debezium cuts what is finer than milliseconds."
@@ -56,7 +56,11 @@ COMMON = (
     DocumentedType("DECIMAL(p, s), p > 38", _decimal(65, 30)),
     DocumentedType("DECIMAL", STRING, "decimal.handling.mode=string"),
     DocumentedType("DECIMAL", DOUBLE, "decimal.handling.mode=double", "Debezium rounds."),
-    DocumentedType("BIT(n)", debezium.bits(20)),
+    DocumentedType(
+        "BIT(n)",
+        debezium.bits(20),
+        note="In a key of more than 8 bits a snapshot has the bytes turned around.",
+    ),
     DocumentedType("CHAR, VARCHAR, TEXT", STRING),
     DocumentedType("BINARY, VARBINARY, BLOB", BYTES, note="BINARY(n) with its zeros."),
     DocumentedType(

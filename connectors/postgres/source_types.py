@@ -82,9 +82,15 @@ SOURCE_TYPES = (
     DocumentedType(
         "interval",
         _named("int64", logical.MICRO_DURATION),
-        note="A month counts as 30.4375 days: set interval.handling.mode=string.",
+        note="A month counts as 30.4375 days: set interval.handling.mode=string. Infinity comes as 0, "
+        "and beyond 292,271 years the greatest number.",
     ),
-    DocumentedType("interval", _named("string", logical.INTERVAL), "interval.handling.mode=string"),
+    DocumentedType(
+        "interval",
+        _named("string", logical.INTERVAL),
+        "interval.handling.mode=string",
+        "Infinity comes as `P0Y0M0DT0H0M0S`.",
+    ),
     DocumentedType("uuid", debezium.UUID),
     DocumentedType("json, jsonb", debezium.JSON),
     DocumentedType("xml", _named("string", logical.XML)),
@@ -105,7 +111,9 @@ SOURCE_TYPES = (
         "array",
         SourceType("array", element=INT32),
         note="Elements as columns. Debezium sends a second dimension as nulls, cuts times to "
-        "milliseconds and takes timestamps before 1582 for Julian.",
+        "milliseconds, or to seconds with a zone, and takes timestamps before 1582 for Julian. "
+        "Arrays of money, interval, point and name are not sent. One of enum, ltree, tsvector or a "
+        "domain is sent as null if a null is in it.",
     ),
     DocumentedType(
         "line, box, circle, polygon, tsquery, pg_lsn, multirange, composite",
