@@ -10,7 +10,7 @@ CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"
 NANOS = "time.precision.mode=nanoseconds"
 ZERO = "0000-00-00 comes as null, or as 1970-01-01 where null is not allowed."
-BEYOND = "Beyond a day it comes as null; where null is not allowed, the connector stops."
+BEYOND = "Beyond a day it comes as null."
 CALENDARS = "October 5 to 14, 1582 comes as 15 to 24."
 YEARS = f"{ZERO} Without enable.time.adjuster=false the years 0 to 99 come as 1970 to 2069."
 CUT = "Debezium cuts what is finer than milliseconds."
@@ -78,7 +78,7 @@ COMMON = (
         "TIME",
         _named("int32", logical.CONNECT_TIME),
         CONNECT,
-        f"{CUT} {BEYOND}",
+        f"{CUT} {BEYOND} Where null is not allowed, the connector stops there.",
     ),
     DocumentedType(
         "TIME",

@@ -82,8 +82,8 @@ SOURCE_TYPES = (
     DocumentedType(
         "interval",
         _named("int64", logical.MICRO_DURATION),
-        note="A month counts as 30.4375 days: set interval.handling.mode=string. Infinity comes as 0, "
-        "and beyond 292,271 years the greatest number.",
+        note="A month counts as 30.4375 days: set interval.handling.mode=string. "
+        "Infinity comes as 0, and beyond 292,271 years the greatest number.",
     ),
     DocumentedType(
         "interval",
