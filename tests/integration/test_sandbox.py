@@ -343,8 +343,8 @@ from cdc.sandbox import Sandbox, Service
 
 with Sandbox() as sandbox:
     sandbox.start(Service.POSTGRES, Service.KAFKA)
-    print(sandbox.guard_pid, sandbox.scratch, flush=True)
     try:
+        print(sandbox.guard_pid, sandbox.scratch, flush=True)
         time.sleep(600)
     finally:
         print(sandbox.postgres.answers(), flush=True)
