@@ -8,19 +8,10 @@ import pyarrow.compute as pc
 
 from cdc.decode.avro_container import Container, ContainerError
 from cdc.decode.avro_schema import AvroType
+from cdc.decode.messages import RAW, raw_type
 from cdc.model import SourceColumn, SourceType
 
-RAW: Final = {
-    "int8": pa.int32(),
-    "int16": pa.int32(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "bytes": pa.binary(),
-}
+PLAIN: Final = RAW | {"bytes": pa.binary()}
 # Asked for as the second, the first loses nothing.
 WIDENED: Final = {(pa.int32(), pa.int64()), (pa.float32(), pa.float64())}
 
@@ -29,21 +20,14 @@ class UnlikeError(ValueError):
     """A field that is asked for as something else than the writer wrote."""
 
 
-def raw_type(source: SourceType) -> pa.DataType:
-    """Give the Arrow type of a raw column."""
-    if source.element is not None:
-        return pa.list_(raw_type(source.element))
-    if source.kind == "struct":
-        return pa.struct([(field.name, raw_type(field.type)) for field in source.fields])
-    if source.kind == "map":
-        key, value = source.fields
-        return pa.map_(raw_type(key.type), raw_type(value.type))
-    return RAW[source.kind]
+def avro_type(source: SourceType) -> pa.DataType:
+    """Give the Arrow type of a raw Avro column."""
+    return raw_type(source, pa.binary())
 
 
 def raw_schema(fields: Sequence[SourceColumn]) -> pa.Schema:
     """Give the schema of the raw columns."""
-    return pa.schema([(field.name, raw_type(field.type)) for field in fields])
+    return pa.schema([(field.name, avro_type(field.type)) for field in fields])
 
 
 def check_alike(fields: Sequence[SourceColumn], written: SourceType, path: str = "") -> None:
@@ -67,7 +51,7 @@ def _check_alike(asked: SourceType, written: SourceType, path: str) -> None:
     elif asked.element is not None and written.element is not None:
         _check_alike(asked.element, written.element, f"{path}[]")
     else:
-        pair = RAW.get(written.kind), RAW.get(asked.kind)
+        pair = PLAIN.get(written.kind), PLAIN.get(asked.kind)
         if None in pair or (pair[0] != pair[1] and pair not in WIDENED):
             raise UnlikeError(f"its field {path} is {written}, and {asked} is expected")
 
@@ -96,7 +80,7 @@ class ColumnPlan:
         self, record: AvroType, field: SourceColumn, path: tuple[str, ...]
     ) -> Callable[[pa.Table], pa.Array]:
         part = dict(record.fields).get(field.name)
-        type_ = raw_type(field.type)
+        type_ = avro_type(field.type)
         if part is None:
             return lambda table: pa.nulls(table.num_rows, type_)
         if part.kind == "record":
@@ -119,7 +103,7 @@ def _raw(array: pa.Array, schema: AvroType, asked: SourceType) -> pa.Array:
     if array.offset:
         array = array.take(pa.array(range(len(array))))
     schema = schema.present or schema
-    type_ = raw_type(asked)
+    type_ = avro_type(asked)
     if schema.kind == "enum":
         return _symbols(array, schema.symbols)
     if schema.kind == "record":
@@ -130,7 +114,7 @@ def _raw(array: pa.Array, schema: AvroType, asked: SourceType) -> pa.Array:
                 place, part = members[field.name]
                 children.append(_raw(array.field(place), part, field.type))
             else:
-                children.append(pa.nulls(len(array), raw_type(field.type)))
+                children.append(pa.nulls(len(array), avro_type(field.type)))
         return _rebuilt(array, type_, children, buffers=1)
     if schema.kind == "array" and asked.element is not None:
         return _rebuilt(array, type_, [_raw(array.values, schema.item, asked.element)], buffers=2)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from cdc.decode.messages import BadMessage, RawColumns, Rows
+from cdc.decode.messages import BadMessage, RawColumns, Rows, raw_type
 from cdc.decode.parts import in_parts
 from cdc.model import SourceColumn, SourceType
 
@@ -22,17 +22,6 @@ from cdc.model import SourceColumn, SourceType
 FEW = 16
 NOT_A_NUMBER = r'"(NaN|-?Infinity)"'
 SPECIAL_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
-RAW = {
-    "int8": pa.int32(),
-    "int16": pa.int32(),
-    "int32": pa.int32(),
-    "int64": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "bytes": pa.string(),
-}
 BITS = {pa.int32(): 31, pa.int64(): 63}
 
 
@@ -43,14 +32,8 @@ class Number(str):
 
 
 def json_type(source: SourceType) -> pa.DataType:
-    """Give the Arrow type of a raw JSON column."""
-    if source.element is not None:
-        return pa.list_(json_type(source.element))
-    if source.kind == "map":
-        return pa.map_(*(json_type(field.type) for field in source.fields))
-    if source.kind == "struct":
-        return pa.struct([(field.name, json_type(field.type)) for field in source.fields])
-    return RAW[source.kind]
+    """Give the Arrow type of a raw JSON column; its bytes are base64 text."""
+    return raw_type(source, pa.string())
 
 
 def json_schema(fields: Sequence[SourceColumn]) -> pa.Schema:

@@ -9,7 +9,7 @@ spoils its neighbours.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,30 @@ import pyarrow as pa
 from cdc.model import SourceColumn, SourceType
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+
+
+# The Arrow type of a raw column by its kind; how bytes are written is the format's own.
+RAW: Final = {
+    "int8": pa.int32(),
+    "int16": pa.int32(),
+    "int32": pa.int32(),
+    "int64": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.string(),
+}
+
+
+def raw_type(source: SourceType, octets: pa.DataType) -> pa.DataType:
+    """Give the Arrow type of a raw column, in a format that writes bytes as `octets`."""
+    if source.element is not None:
+        return pa.list_(raw_type(source.element, octets))
+    if source.kind == "map":
+        return pa.map_(*(raw_type(field.type, octets) for field in source.fields))
+    if source.kind == "struct":
+        return pa.struct([(field.name, raw_type(field.type, octets)) for field in source.fields])
+    return octets if source.kind == "bytes" else RAW[source.kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,8 +216,6 @@ class PartitionWork:
         if not self.changes:
             return None
         changes = pa.concat_tables(self.changes, promote_options="default")
-        if MISSING not in changes.column_names:
-            return changes
         return fill(changes, self.plan.key, self.plan.rows)
 
     def _missing(self, live: pa.Table) -> pa.Table | None:

@@ -219,7 +219,7 @@ def test_a_registry_behind_another_path_is_not_taken_for_one_without_schemas() -
 def test_an_answer_that_is_none_costs_no_record(server: RegistryServer, content: bytes) -> None:
     server.failure = (200, content)
 
-    refusal(client(server))
+    assert refusal(client(server)).retryable
 
 
 def test_credentials_follow_no_redirection(server: RegistryServer) -> None:
