@@ -1,6 +1,7 @@
 """The words all stages share: names, source schemas, ledgers, file descriptions, reports."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,11 +14,20 @@ RESERVED: Final = "_mirror_"
 OFFSET: Final = RESERVED + "offset"
 OP: Final = RESERVED + "op"
 POSITION: Final = RESERVED + "position"
+PARTITION: Final = RESERVED + "partition"
+# When the source made a change, or else when Kafka got it.
+TIME: Final = RESERVED + "time"
+# Columns of tables that keep more than the current rows.
+DELETED: Final = RESERVED + "deleted"
+VALID_FROM: Final = RESERVED + "valid_from"
+VALID_TO: Final = RESERVED + "valid_to"
+CURRENT: Final = RESERVED + "current"
 # The names of the columns that a change leaves out, in tables of changes where any does.
 MISSING: Final = RESERVED + "missing"
 LEDGER_PROPERTY: Final = RESERVED + "ledger"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"
+KEY_PROPERTY: Final = RESERVED + "key"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 
@@ -201,6 +211,7 @@ class FileKind(StrEnum):
 
     DATA = "data"
     EQUALITY_DELETES = "equality deletes"
+    POSITION_DELETES = "position deletes"
     DELETED_KEYS = "deleted keys"
     QUARANTINED = "quarantined"
 
@@ -213,6 +224,34 @@ class WrittenFile:
     path: str
     size: int
     rows: int
+    # The partition spec, and the file's values in it as Iceberg keeps them.
+    spec_id: int = 0
+    partition: tuple[Any, ...] = ()
+    # Of position deletes, the data files that they hit.
+    referenced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFile:
+    """A data file that the table's current snapshot has."""
+
+    path: str
+    # Iceberg's data sequence number: of two files that hold one key, the greater has its row.
+    sequence: int
+    rows: int
+    # The Kafka partition whose keys alone the file holds; None where it may hold any.
+    lane: int | None = None
+    spec_id: int = 0
+    partition: tuple[Any, ...] = ()
+
+
+LANE_NAME: Final = re.compile(r"/p(\d{5,})-[0-9a-f-]{36}\.parquet$")
+
+
+def lane_of(path: str) -> int | None:
+    """Read from a data file's name which Kafka partition's keys it holds."""
+    found = LANE_NAME.search(path)
+    return int(found[1]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +261,7 @@ class Truncate:
     partition: int
     offset: int
     position: int
+    time: int | None = None  # microseconds since 1970, as the source has it
 
 
 @dataclass(frozen=True, slots=True)
