@@ -7,6 +7,7 @@ from cdc.config.choices import (
     CatalogType,
     Connector,
     DeleteKind,
+    Lookup,
     OnDelete,
     RecordFormat,
     SchemaChange,
@@ -20,14 +21,17 @@ from cdc.config.settings import (
     MaintenanceConfig,
     MirrorConfig,
     RegistryConfig,
-    ResolvedRule,
     SourceConfig,
     SparkConfig,
     StreamConfig,
+    TargetConfig,
+)
+from cdc.config.table_rules import (
+    ResolvedRule,
     TableDefaults,
     TableRule,
     TablesConfig,
-    TargetConfig,
+    TargetRule,
 )
 
 __all__ = [
@@ -38,6 +42,7 @@ __all__ = [
     "Connector",
     "DeleteKind",
     "KafkaConfig",
+    "Lookup",
     "MaintenanceConfig",
     "MirrorConfig",
     "OnDelete",
@@ -53,6 +58,7 @@ __all__ = [
     "TableRule",
     "TablesConfig",
     "TargetConfig",
+    "TargetRule",
     "load_config",
     "not_yet",
     "reveal",

@@ -38,6 +38,8 @@ _SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
 _TOPIC_GLOB = re.compile(r"[A-Za-z0-9._*?!\[\]-]+")
 _INTERVAL = re.compile(r"\d+ +(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
 
+STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
+
 
 class Misfit(ValueError):
     """Values that do not fit their settings. The paths start at the place that is checked."""
@@ -193,6 +195,12 @@ def interval(value: str) -> None:
     """Accept an interval as Spark reads it: a number and a unit."""
     if not _INTERVAL.fullmatch(value):
         raise _misfit("must be a number and a unit", 'Such as "10 seconds" or "1 minute".')
+
+
+def format_version(value: object) -> None:
+    """Accept the versions of Iceberg's format that have deletes."""
+    if value is not None and (isinstance(value, bool) or value not in (2, 3)):
+        raise _misfit("must be 2 or 3", "Version 3 has deletion vectors; fewer engines read it.")
 
 
 def positive(value: object) -> None:

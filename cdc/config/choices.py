@@ -47,6 +47,13 @@ class DeleteKind(StrEnum):
     EQUALITY = "equality"
 
 
+class Lookup(StrEnum):
+    """How rows that are replaced by position are found."""
+
+    INDEX = "index"
+    MERGE = "merge"
+
+
 class OnDelete(StrEnum):
     """What becomes of a row that the source deleted."""
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from cdc.config.choices import ApplyMode, OnDelete, SchemaChange
-from cdc.config.settings import MirrorConfig, TableDefaults, TableRule
+from cdc.config.settings import MirrorConfig
+from cdc.config.table_rules import TableDefaults, TableRule
 from cdc.errors import Problem
 
 _APPLIED = {
@@ -11,7 +12,7 @@ _APPLIED = {
     "on_delete": OnDelete.HARD,
     "schema_change": SchemaChange.EVOLVE,
 }
-_UNAPPLIED = ("partition", "key")
+_UNAPPLIED = ("partition", "key", "targets", "format_version")
 
 
 def not_yet(config: MirrorConfig) -> list[Problem]:

@@ -2,26 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from cdc.config import checks
-from cdc.config.checks import Check, Misfit, check_settings
-from cdc.config.choices import (
-    ApplyMode,
-    CatalogType,
-    Connector,
-    DeleteKind,
-    OnDelete,
-    RecordFormat,
-    SchemaChange,
-)
+from cdc.config.checks import STRICT, Check, Misfit, check_settings
+from cdc.config.choices import CatalogType, Connector, RecordFormat
 from cdc.config.modes import handling_modes
 from cdc.config.paths import absolute_uri
 from cdc.config.secret import Secret, reveal, revealed
+from cdc.config.table_rules import TablesConfig
 from cdc.errors import Problem
 
-STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
 DEFAULT_CATALOG_URI = "sqlite:///mirror/catalog.db"
 DEFAULT_WAREHOUSE = "mirror/warehouse"
 Options = Mapping[str, Secret | str]
@@ -201,143 +192,6 @@ class StreamConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDefaults:
-    """How a table is mirrored that no rule changes."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    mode: Annotated[
-        ApplyMode, "Current state, every change as a row, or every version with its times"
-    ] = ApplyMode.MIRROR
-    deletes: Annotated[
-        DeleteKind, "Fast and readable everywhere, or lowest latency with slower readers"
-    ] = DeleteKind.POSITIONAL
-    on_delete: Annotated[OnDelete, "Remove a deleted row, or keep and mark it"] = OnDelete.HARD
-    schema_change: Annotated[SchemaChange, "What a change of columns does to the mirror"] = (
-        SchemaChange.EVOLVE
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableRule:
-    """How the source tables that match one pattern are mirrored."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    match: Annotated[
-        str,
-        Check(checks.table_glob),
-        "Glob over `schema.table`, or `database.table` where there are no schemas; "
-        "the first matching rule wins",
-    ]
-    mode: Annotated[ApplyMode | None, "Instead of `tables.defaults.mode`"] = None
-    deletes: Annotated[DeleteKind | None, "Instead of `tables.defaults.deletes`"] = None
-    on_delete: Annotated[OnDelete | None, "Instead of `tables.defaults.on_delete`"] = None
-    schema_change: Annotated[SchemaChange | None, "Instead of `tables.defaults.schema_change`"] = (
-        None
-    )
-    partition: Annotated[
-        tuple[str, ...], Check(checks.words), "Partition fields, such as `day(created_at)`"
-    ] = ()
-    exclude: Annotated[tuple[str, ...], Check(checks.words), "Columns that are not mirrored"] = ()
-    hash: Annotated[
-        tuple[str, ...], Check(checks.words), "Columns of which only a hash is mirrored"
-    ] = ()
-    key: Annotated[
-        tuple[str, ...], Check(checks.words), "Key columns of a table without a primary key"
-    ] = ()
-    types: Annotated[
-        Mapping[str, str],
-        Check(checks.type_choices),
-        'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
-        "connectors/README.md says which there are",
-    ] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        problems = [
-            Problem("exclude", "holds a key column", "A key must be mirrored.")
-            for column in self.key
-            if column in self.exclude
-        ]
-        problems += checks.hashed_and_more(self.hash, self.exclude, self.types)
-        if self.key and self.mode is ApplyMode.APPEND:
-            problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
-        if problems:
-            raise Misfit(*problems)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedRule:
-    """Everything that is set for one source table, defaults included."""
-
-    mode: ApplyMode = ApplyMode.MIRROR
-    deletes: DeleteKind = DeleteKind.POSITIONAL
-    on_delete: OnDelete = OnDelete.HARD
-    schema_change: SchemaChange = SchemaChange.EVOLVE
-    partition: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    hash: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()
-    types: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TablesConfig:
-    """How the tables are mirrored."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    defaults: Annotated[TableDefaults, "For every table"] = field(default_factory=TableDefaults)
-    rules: Annotated[tuple[TableRule, ...], "For the tables that match"] = ()
-
-    def __post_init__(self) -> None:
-        matches = [rule.match for rule in self.rules]
-        problems = [
-            Problem(
-                f"rules[{index}].match",
-                f"is that of rules[{matches.index(match)}], which wins",
-                "Join the two rules.",
-            )
-            for index, match in enumerate(matches)
-            if match in matches[:index]
-        ]
-        for index, rule in enumerate(self.rules):
-            if (rule.deletes or self.defaults.deletes) is DeleteKind.POSITIONAL:
-                problems.extend(checks.unmergeable_types(f"rules[{index}].types", rule.types))
-        if problems:
-            raise Misfit(*problems)
-
-    def rule_for(self, schema: str, table: str) -> ResolvedRule:
-        """Resolve what is set for one source table: the first matching rule over the defaults.
-
-        Args:
-            schema: The table's schema; its database, where the source has no schemas.
-            table: The table's name.
-        """
-        name = f"{schema}.{table}"
-        found = next((rule for rule in self.rules if fnmatchcase(name, rule.match)), None)
-        if found is None:
-            return ResolvedRule(
-                mode=self.defaults.mode,
-                deletes=self.defaults.deletes,
-                on_delete=self.defaults.on_delete,
-                schema_change=self.defaults.schema_change,
-            )
-        return ResolvedRule(
-            mode=found.mode or self.defaults.mode,
-            deletes=found.deletes or self.defaults.deletes,
-            on_delete=found.on_delete or self.defaults.on_delete,
-            schema_change=found.schema_change or self.defaults.schema_change,
-            partition=found.partition,
-            exclude=found.exclude,
-            hash=found.hash,
-            key=found.key,
-            types=found.types,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

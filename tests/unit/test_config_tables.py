@@ -8,6 +8,7 @@ from cdc.config import (
     ApplyMode,
     Connector,
     DeleteKind,
+    Lookup,
     MirrorConfig,
     OnDelete,
     ResolvedRule,
@@ -19,6 +20,7 @@ from cdc.config import (
     not_yet,
 )
 from cdc.config.load import parse_config
+from cdc.errors import ConfigError
 
 SMALLEST = """
 name = "shop"
@@ -72,11 +74,13 @@ def test_a_rule_hands_on_everything_it_sets() -> None:
         hash=("email",),
         key=("id",),
         types={"payload": "string"},
+        lookup=Lookup.MERGE,
+        format_version=3,
     )
 
     resolved = TablesConfig(rules=(rule,)).rule_for("public", "orders")
 
-    for name in ResolvedRule.__dataclass_fields__:
+    for name in ResolvedRule.__dataclass_fields__.keys() - {"table"}:
         assert getattr(resolved, name) == getattr(rule, name)
 
 
@@ -204,3 +208,58 @@ def test_every_database_is_read(connector: Connector) -> None:
     text = SMALLEST.replace('"postgres"', f'"{connector}"')
 
     assert not_yet(parse_config(text.encode(), "shop.toml")) == []
+
+
+def test_each_target_of_a_rule_goes_over_the_rule() -> None:
+    config = load("""
+        [[tables.rules]]
+        match = "public.orders"
+        exclude = ["note"]
+        hash = ["email"]
+        deletes = "equality"
+        targets = [
+          { table = "{database}.{table}" },
+          { table = "{database}.{table}_log", mode = "append", exclude = [], hash = ["phone"] },
+        ]
+    """)
+
+    now, log = config.tables.targets_for("public", "orders")
+
+    assert (now.table, now.mode, now.exclude) == (
+        "{database}.{table}",
+        ApplyMode.MIRROR,
+        ("note",),
+    )
+    assert (log.table, log.mode, log.exclude) == ("{database}.{table}_log", ApplyMode.APPEND, ())
+    assert (now.hash, log.hash) == (("email",), ("phone",))
+    assert now.deletes is log.deletes is DeleteKind.EQUALITY
+
+
+def test_a_table_without_targets_of_its_own_has_one() -> None:
+    (only,) = load("").tables.targets_for("public", "orders")
+
+    assert only == ResolvedRule()
+    assert only.table == ""
+
+
+@pytest.mark.parametrize(
+    ("targets", "problem"),
+    [
+        ('{ table = "{table}" }', "tables.rules[0].targets[0].table: has no dot"),
+        (
+            '{ table = "a.{table}" }, { table = "a.{table}" }',
+            "tables.rules[0].targets[1].table: is that of another target",
+        ),
+        (
+            '{ table = "a.{table}", format_version = 1 }',
+            "targets[0].format_version: must be 2 or 3",
+        ),
+        ('{ table = "a.{table}", exclude = ["b"], hash = ["b"] }', "targets[0].hash: holds b"),
+        ('{ mode = "append" }', "tables.rules[0].targets[0].table: is missing"),
+    ],
+)
+def test_a_wrong_target_is_told(targets: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(f'[[tables.rules]]\nmatch = "public.a"\ntargets = [{targets}]')
+
+    assert problem in str(caught.value)

@@ -1,0 +1,223 @@
+"""How single tables are mirrored: defaults, rules, and the targets of a rule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, ClassVar
+
+from cdc.config import checks
+from cdc.config.checks import STRICT, Check, Misfit, check_settings
+from cdc.config.choices import ApplyMode, DeleteKind, Lookup, OnDelete, SchemaChange
+from cdc.errors import Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDefaults:
+    """How a table is mirrored that no rule changes."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    mode: Annotated[
+        ApplyMode, "Current state, every change as a row, or every version with its times"
+    ] = ApplyMode.MIRROR
+    deletes: Annotated[
+        DeleteKind, "Fast and readable everywhere, or lowest latency with slower readers"
+    ] = DeleteKind.POSITIONAL
+    lookup: Annotated[
+        Lookup, "How positional deletes find their rows: by a key index on local disk, or by MERGE"
+    ] = Lookup.INDEX
+    on_delete: Annotated[OnDelete, "Remove a deleted row, or keep and mark it"] = OnDelete.HARD
+    schema_change: Annotated[SchemaChange, "What a change of columns does to the mirror"] = (
+        SchemaChange.EVOLVE
+    )
+    format_version: Annotated[
+        int,
+        Check(checks.format_version, before=True),
+        "Iceberg's format of new tables; 3 has deletion vectors",
+    ] = 2
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRule:
+    """One of several tables that a source table is mirrored to."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    table: Annotated[
+        str, Check(checks.table_template), "Name of this target, written as `target.table` is"
+    ]
+    mode: Annotated[ApplyMode | None, "Instead of the rule's"] = None
+    deletes: Annotated[DeleteKind | None, "Instead of the rule's"] = None
+    lookup: Annotated[Lookup | None, "Instead of the rule's"] = None
+    on_delete: Annotated[OnDelete | None, "Instead of the rule's"] = None
+    format_version: Annotated[
+        int | None, Check(checks.format_version, before=True), "Instead of the rule's"
+    ] = None
+    partition: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
+    exclude: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
+    hash: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRule:
+    """How the source tables that match one pattern are mirrored."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    match: Annotated[
+        str,
+        Check(checks.table_glob),
+        "Glob over `schema.table`, or `database.table` where there are no schemas; "
+        "the first matching rule wins",
+    ]
+    mode: Annotated[ApplyMode | None, "Instead of `tables.defaults.mode`"] = None
+    deletes: Annotated[DeleteKind | None, "Instead of `tables.defaults.deletes`"] = None
+    lookup: Annotated[Lookup | None, "Instead of `tables.defaults.lookup`"] = None
+    on_delete: Annotated[OnDelete | None, "Instead of `tables.defaults.on_delete`"] = None
+    schema_change: Annotated[SchemaChange | None, "Instead of `tables.defaults.schema_change`"] = (
+        None
+    )
+    format_version: Annotated[
+        int | None,
+        Check(checks.format_version, before=True),
+        "Instead of `tables.defaults.format_version`",
+    ] = None
+    partition: Annotated[
+        tuple[str, ...], Check(checks.words), "Partition fields, such as `day(created_at)`"
+    ] = ()
+    exclude: Annotated[tuple[str, ...], Check(checks.words), "Columns that are not mirrored"] = ()
+    hash: Annotated[
+        tuple[str, ...], Check(checks.words), "Columns of which only a hash is mirrored"
+    ] = ()
+    key: Annotated[
+        tuple[str, ...], Check(checks.words), "Key columns of a table without a primary key"
+    ] = ()
+    types: Annotated[
+        Mapping[str, str],
+        Check(checks.type_choices),
+        'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
+        "connectors/README.md says which there are",
+    ] = field(default_factory=dict)
+    targets: Annotated[
+        tuple[TargetRule, ...], "Several tables of one source table, written in one pass"
+    ] = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        problems = [
+            Problem("exclude", "holds a key column", "A key must be mirrored.")
+            for column in self.key
+            if column in self.exclude
+        ]
+        problems += checks.hashed_and_more(self.hash, self.exclude, self.types)
+        if self.key and self.mode is ApplyMode.APPEND and not self.targets:
+            problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
+        names = [target.table for target in self.targets]
+        problems += [
+            Problem(f"targets[{index}].table", "is that of another target", "Name it otherwise.")
+            for index, name in enumerate(names)
+            if name in names[:index]
+        ]
+        if problems:
+            raise Misfit(*problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedRule:
+    """Everything that is set for one target of a source table, defaults included."""
+
+    mode: ApplyMode = ApplyMode.MIRROR
+    deletes: DeleteKind = DeleteKind.POSITIONAL
+    lookup: Lookup = Lookup.INDEX
+    on_delete: OnDelete = OnDelete.HARD
+    schema_change: SchemaChange = SchemaChange.EVOLVE
+    format_version: int = 2
+    partition: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    hash: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    # The template of the target's name; empty stands for `target.table`.
+    table: str = ""
+
+    @property
+    def soft(self) -> bool:
+        """Whether deleted rows stay and are marked."""
+        return self.mode is ApplyMode.MIRROR and self.on_delete is OnDelete.SOFT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesConfig:
+    """How the tables are mirrored."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    defaults: Annotated[TableDefaults, "For every table"] = field(default_factory=TableDefaults)
+    rules: Annotated[tuple[TableRule, ...], "For the tables that match"] = ()
+
+    def __post_init__(self) -> None:
+        matches = [rule.match for rule in self.rules]
+        problems = [
+            Problem(
+                f"rules[{index}].match",
+                f"is that of rules[{matches.index(match)}], which wins",
+                "Join the two rules.",
+            )
+            for index, match in enumerate(matches)
+            if match in matches[:index]
+        ]
+        for index, rule in enumerate(self.rules):
+            resolved = self._targets(rule)
+            if any(target.deletes is DeleteKind.POSITIONAL for target in resolved):
+                problems.extend(checks.unmergeable_types(f"rules[{index}].types", rule.types))
+            for place, target in enumerate(resolved if rule.targets else ()):
+                problems += [
+                    Problem(f"rules[{index}].targets[{place}].{p.path}", p.text, p.advice)
+                    for p in checks.hashed_and_more(target.hash, target.exclude, target.types)
+                ]
+        if problems:
+            raise Misfit(*problems)
+
+    def rule_for(self, schema: str, table: str) -> ResolvedRule:
+        """Resolve what is set for one source table: the first matching rule over the defaults.
+
+        Args:
+            schema: The table's schema; its database, where the source has no schemas.
+            table: The table's name.
+        """
+        found = self._rule(schema, table)
+        return self._base() if found is None else self._resolved(found)
+
+    def targets_for(self, schema: str, table: str) -> tuple[ResolvedRule, ...]:
+        """Resolve what is set for each table that one source table is mirrored to."""
+        found = self._rule(schema, table)
+        return (self._base(),) if found is None else self._targets(found)
+
+    def _rule(self, schema: str, table: str) -> TableRule | None:
+        name = f"{schema}.{table}"
+        return next((rule for rule in self.rules if fnmatchcase(name, rule.match)), None)
+
+    def _base(self) -> ResolvedRule:
+        return ResolvedRule(**_set_values(self.defaults))
+
+    def _resolved(self, rule: TableRule) -> ResolvedRule:
+        return replace(self._base(), **_set_values(rule))
+
+    def _targets(self, rule: TableRule) -> tuple[ResolvedRule, ...]:
+        base = self._resolved(rule)
+        return tuple(replace(base, **_set_values(target)) for target in rule.targets) or (base,)
+
+
+def _set_values(settings: TableDefaults | TableRule | TargetRule) -> dict[str, Any]:
+    """Give the settings that are set, by the names that a resolved rule has for them."""
+    return {
+        name: value
+        for name in ResolvedRule.__dataclass_fields__
+        if (value := getattr(settings, name, None)) is not None
+    }
