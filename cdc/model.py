@@ -206,6 +206,21 @@ class Ledger:
         return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account)
 
 
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """One field of a partition spec: what is made of which column."""
+
+    # One of identity, bucket, truncate, year, month, day, hour.
+    transform: str
+    column: str
+    # The number of buckets, or the width to which values are cut.
+    argument: int | None = None
+
+    def __str__(self) -> str:
+        arguments = self.column if self.argument is None else f"{self.argument}, {self.column}"
+        return self.column if self.transform == "identity" else f"{self.transform}({arguments})"
+
+
 class FileKind(StrEnum):
     """What a file written by a task holds."""
 

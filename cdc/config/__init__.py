@@ -13,6 +13,7 @@ from cdc.config.choices import (
     SchemaChange,
 )
 from cdc.config.not_yet import not_yet
+from cdc.config.partitioning import partition_fields
 from cdc.config.secret import Secret, reveal, revealed, unreadable
 from cdc.config.settings import (
     CatalogConfig,
@@ -61,6 +62,7 @@ __all__ = [
     "TargetRule",
     "load_config",
     "not_yet",
+    "partition_fields",
     "reveal",
     "revealed",
     "unreadable",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar
 
-from cdc.config import checks
+from cdc.config import checks, partitioning
 from cdc.config.checks import STRICT, Check, Misfit, check_settings
 from cdc.config.choices import ApplyMode, DeleteKind, Lookup, OnDelete, SchemaChange
 from cdc.errors import Problem
@@ -56,7 +56,9 @@ class TargetRule:
     format_version: Annotated[
         int | None, Check(checks.format_version, before=True), "Instead of the rule's"
     ] = None
-    partition: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
+    partition: Annotated[
+        tuple[str, ...] | None, Check(partitioning.partition), "Instead of the rule's"
+    ] = None
     exclude: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
     hash: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
 
@@ -89,7 +91,9 @@ class TableRule:
         "Instead of `tables.defaults.format_version`",
     ] = None
     partition: Annotated[
-        tuple[str, ...], Check(checks.words), "Partition fields, such as `day(created_at)`"
+        tuple[str, ...],
+        Check(partitioning.partition),
+        "Partition fields: `day(created_at)`, `bucket(16, id)`, `truncate(4, name)`, `status` …",
     ] = ()
     exclude: Annotated[tuple[str, ...], Check(checks.words), "Columns that are not mirrored"] = ()
     hash: Annotated[

@@ -79,6 +79,20 @@ class UnmirrorableValueError(MirrorError):
         )
 
 
+class PartitionError(MirrorError):
+    """A table cannot be partitioned as its rule says."""
+
+    def __init__(self, table: str, reasons: tuple[str, ...]) -> None:
+        super().__init__(table, reasons)
+        self.table, self.reasons = table, reasons
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} cannot be partitioned as its rule says: {'; '.join(self.reasons)}. "
+            "Change partition in its rule of the config."
+        )
+
+
 class NoKeyError(MirrorError):
     """A source table has no key, so that its rows cannot be told apart."""
 

@@ -3,6 +3,7 @@
 from cdc.schema.arrow_schema import arrow_schema
 from cdc.schema.difference import SchemaDifference, difference
 from cdc.schema.mapping import iceberg_schema, mirror_columns
+from cdc.schema.partitioning import check_partition
 from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.target import table_location, target_name
 from cdc.schema.widening import fitted, guessable_columns, joined
@@ -10,6 +11,7 @@ from cdc.schema.widening import fitted, guessable_columns, joined
 __all__ = [
     "SchemaDifference",
     "arrow_schema",
+    "check_partition",
     "difference",
     "fitted",
     "guessable_columns",
