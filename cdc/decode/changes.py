@@ -23,6 +23,7 @@ from cdc.model import (
     OFFSET,
     OP,
     POSITION,
+    TIME,
     BadRecord,
     Declared,
     Form,
@@ -189,7 +190,8 @@ class _Chunk:
         is_truncate = pc.equal(raw.op, Op.TRUNCATE).to_numpy(zero_copy_only=False)
         for place in np.flatnonzero(is_truncate).tolist():
             offset = self.offsets[int(raw.rows[place])].as_py()
-            self.truncates.append(Truncate(self.partition, offset, raw.position[place].as_py()))
+            position, time = raw.position[place].as_py(), raw.time[place].value
+            self.truncates.append(Truncate(self.partition, offset, position, time))
         for key, changes in self._by_key(raw.take(np.flatnonzero(~is_truncate))):
             schema = _schema(group, layout, key)
             self.schemas[schema] = None
@@ -250,8 +252,8 @@ class _Chunk:
                 self._reject(BadMessage(row, reason) for row in missing.tolist())
             arrays.append(array)
         offsets = self.offsets.take(pa.array(raw.rows))
-        names = [*target.names, OFFSET, OP, POSITION]
-        table = pa.Table.from_arrays([*arrays, offsets, raw.op, raw.position], names)
+        names = [*target.names, OFFSET, OP, POSITION, TIME]
+        table = pa.Table.from_arrays([*arrays, offsets, raw.op, raw.position, raw.time], names)
         if left_out:
             table = table.append_column(MISSING, _names_of(left_out))
         if self._bad:

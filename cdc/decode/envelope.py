@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.decode.change_time import ENDS, added_time_fields, time_fields, times
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
 from cdc.decode.parts import in_parts
 from cdc.dialect import Dialect
 from cdc.model import NO_POSITION, Form, Op, SourceColumn, SourceTable, SourceType
 
-TEXT = SourceType("string")
+TEXT, NUMBER = SourceType("string"), SourceType("int64")
 DOCUMENT = SourceColumn("document", SourceType("string", "io.debezium.data.Json"))
 ENVELOPE_FIELDS = frozenset({"after", "source", "op"})
 # What ExtractNewRecordState adds to a row by default or on request (add.fields), of the envelope
@@ -52,6 +53,7 @@ class RawChanges:
     rows: Rows
     op: pa.Array
     position: pa.Array
+    time: pa.Array
     row: pa.StructArray
     tables: frozenset[SourceTable] = frozenset()
 
@@ -59,10 +61,10 @@ class RawChanges:
         """Choose some of the changes by their places, rising."""
         if len(places) == len(self.rows):
             return self
-        op, position, row = (
-            part.take(pa.array(places)) for part in (self.op, self.position, self.row)
+        op, position, time, row = (
+            part.take(pa.array(places)) for part in (self.op, self.position, self.time, self.row)
         )
-        return RawChanges(self.layout, self.rows[places], op, position, row, self.tables)
+        return RawChanges(self.layout, self.rows[places], op, position, time, row, self.tables)
 
     @staticmethod
     def deletes(rows: Rows) -> "RawChanges":
@@ -72,6 +74,7 @@ class RawChanges:
             rows,
             pa.array([Op.DELETE] * len(rows), pa.string()),
             pa.array([NO_POSITION] * len(rows), pa.int64()),
+            times({}, len(rows)),
             pa.array([{}] * len(rows), pa.struct([])),
         )
 
@@ -102,11 +105,11 @@ def read_changes(
     if layout.form is Form.FLAT:
         fields, parts = _flat_fields(group, columns, dialect)
     else:
-        fields, parts = _envelope_fields(layout, columns, dialect)
+        fields, parts = _envelope_fields(group, layout, columns, dialect)
     raw = group.read(fields)
     rows = group.rows[raw.places]
     bad = [BadMessage(int(group.rows[b.row]), b.reason) for b in raw.bad]
-    op, row, source = parts(raw.table)
+    op, row, source, moments = parts(raw.table)
     good = np.ones(len(rows), bool)
     named = _named_by(topic, dialect) if layout.form is Form.FLAT else None
     for wrong, reason in (*_misfits(op, row, layout), _unnamed(source, dialect, named)):
@@ -119,31 +122,34 @@ def read_changes(
     if not good.all():
         source = {name: column.filter(pa.array(good)) for name, column in source.items()}
     tables = _source_tables(source, dialect, named)
-    changes = RawChanges(layout, rows, op, position, row, tables)
+    changes = RawChanges(layout, rows, op, position, times(moments, len(rows)), row, tables)
     return changes.take(np.flatnonzero(good)), bad
 
 
-# Gives op, row and the fields of the source block from what was read.
-Parts = Callable[[pa.Table], tuple[pa.Array, pa.StructArray, dict[str, pa.Array]]]
+# Gives op, row, the fields of the source block and the times from what was read.
+Parts = Callable[[pa.Table], "_Parts"]
+_Parts = tuple[pa.Array, pa.StructArray, dict[str, pa.Array], dict[str, pa.Array]]
 Verdict = tuple["np.ndarray[tuple[int], np.dtype[np.bool_]]", Callable[[int], str]]
 
 
 def _envelope_fields(
-    layout: Layout, columns: Sequence[SourceColumn], dialect: Dialect
+    group: MessageGroup, layout: Layout, columns: Sequence[SourceColumn], dialect: Dialect
 ) -> tuple[list[SourceColumn], Parts]:
     source_fields = _source_fields(dialect)
-    source = SourceType(
-        "struct", fields=tuple(SourceColumn(n, t) for n, t in source_fields.items())
-    )
+    described = next(field.type.fields for field in group.type.fields if field.name == "source")
+    # Without a schema nothing is said of the source block: it may have them all.
+    moments = time_fields(described) if described else tuple(ENDS)
+    wanted = source_fields | dict.fromkeys(moments, NUMBER)
+    source = SourceType("struct", fields=tuple(SourceColumn(n, t) for n, t in wanted.items()))
     after = TEXT if layout.form is Form.DOCUMENT else SourceType("struct", fields=tuple(columns))
 
-    def parts(table: pa.Table) -> tuple[pa.Array, pa.StructArray, dict[str, pa.Array]]:
+    def parts(table: pa.Table) -> _Parts:
         block, row = _array(table["source"]), _array(table["after"])
         if layout.form is Form.DOCUMENT:
             mask = row.is_null()
             row = pa.StructArray.from_arrays([row], names=[DOCUMENT.name], mask=mask)
-        fields = {name: pc.struct_field(block, name) for name in source_fields}
-        return _array(table["op"]), row, fields
+        fields = {name: pc.struct_field(block, name) for name in wanted}
+        return _array(table["op"]), row, fields, {name: fields[name] for name in moments}
 
     fields = [SourceColumn("op", TEXT), SourceColumn("source", source)]
     return [*fields, SourceColumn("after", after)], parts
@@ -159,8 +165,9 @@ def _flat_fields(
             # Under another type it is something else of the same name.
             if found in present and present[found].kind == kind.kind:
                 added[name] = found
+    moments = added_time_fields(group.type.fields)
 
-    def parts(table: pa.Table) -> tuple[pa.Array, pa.StructArray, dict[str, pa.Array]]:
+    def parts(table: pa.Table) -> _Parts:
         def field(name: str, kind: SourceType) -> pa.Array:
             if name in added:
                 return _array(table[added[name]])
@@ -173,9 +180,11 @@ def _flat_fields(
         row = pa.StructArray.from_arrays(values, names=[column.name for column in columns])
         if not columns:
             row = pa.array([{}] * len(table), pa.struct([]))
-        return op, row, {name: field(name, kind) for name, kind in _source_fields(dialect).items()}
+        source = {name: field(name, kind) for name, kind in _source_fields(dialect).items()}
+        return op, row, source, {name: _array(table[name]) for name in moments}
 
-    return [*columns, *(SourceColumn(name, present[name]) for name in added.values())], parts
+    names = dict.fromkeys((*added.values(), *moments))
+    return [*columns, *(SourceColumn(name, present[name]) for name in names)], parts
 
 
 def _source_fields(dialect: Dialect) -> dict[str, SourceType]:

@@ -32,6 +32,10 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 PRECISION = "connect.decimal.precision"
 
+# When the source made every change: in microseconds, and in the milliseconds that messages have.
+MADE_AT = 1_700_000_000_000_000
+MILLISECONDS = MADE_AT // 1000
+
 Block = dict[str, Any]  # a schema block of Kafka Connect
 Row = Mapping[str, Any]
 
@@ -223,7 +227,7 @@ def source_values(table: Table, lsn: int) -> Block:
         "version": "3.6.1.Final",
         "connector": table.connector,
         "name": table.server,
-        "ts_ms": 1_700_000_000_000,
+        "ts_ms": MILLISECONDS,
         "snapshot": "false",
         "db": table.database,
     }

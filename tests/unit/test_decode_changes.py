@@ -3,7 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -14,10 +14,11 @@ from cdc.config.type_choices import Otherwise
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.decode.json_messages import MOST_PREFIXES
 from cdc.errors import ManyTablesError
-from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, SourceTable, Truncate
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, SourceTable, Truncate
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
+    MADE_AT,
     ORDERS,
     Message,
     Table,
@@ -61,7 +62,10 @@ def test_a_change_has_its_row_and_where_it_stands() -> None:
 
     decoded = decode([message])
 
-    assert rows_of(decoded) == [{"id": 1, "name": "ann", OFFSET: 7, OP: "c", POSITION: 99}]
+    time = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert rows_of(decoded) == [
+        {"id": 1, "name": "ann", OFFSET: 7, OP: "c", POSITION: 99, TIME: time}
+    ]
     assert decoded.table == SourceTable("srv", "shop", "public", "orders")
 
 
@@ -223,7 +227,7 @@ def test_truncates_are_reported_apart_from_the_rows() -> None:
 
     decoded = decode_changes(3, *arrays(messages), planned(messages, POSTGRES))
 
-    assert decoded.truncates == (Truncate(3, 5, 77), Truncate(3, 8, 99))
+    assert decoded.truncates == (Truncate(3, 5, 77, MADE_AT), Truncate(3, 8, 99, MADE_AT))
     assert [row[OFFSET] for row in rows_of(decoded)] == [4, 6]
     assert decoded.new_schemas == ()
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, Form, SourceTable
+from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Form, SourceTable
 from connectors import DIALECTS
 from tests.unit.messages import (
     ORDERS,
@@ -63,7 +63,9 @@ def test_a_flat_row_has_its_columns_and_none_of_the_added_ones() -> None:
 
     decoded = decode(message)
 
-    assert rows_of(decoded) == [{"id": 1, "name": "ann", OFFSET: 0, OP: "c", POSITION: 99}]
+    assert rows_of(decoded) == [
+        {"id": 1, "name": "ann", OFFSET: 0, OP: "c", POSITION: 99, TIME: None}
+    ]
     assert decoded.table == SourceTable("srv", "srv", "public", "orders")
     assert (
         decode(message, plan=DecodePlan(ORDERS.topic, POSTGRES, None, frozenset()))
@@ -76,7 +78,9 @@ def test_a_flat_row_has_its_columns_and_none_of_the_added_ones() -> None:
 def test_a_flat_row_without_added_fields_is_known_by_its_schemas_name() -> None:
     decoded = decode(flat({"id": 1, "name": "ann"}, added=()))
 
-    assert rows_of(decoded) == [{"id": 1, "name": "ann", OFFSET: 0, OP: "u", POSITION: NO_POSITION}]
+    assert rows_of(decoded) == [
+        {"id": 1, "name": "ann", OFFSET: 0, OP: "u", POSITION: NO_POSITION, TIME: None}
+    ]
 
 
 def test_a_row_that_nothing_marks_as_debeziums_is_refused() -> None:

@@ -27,6 +27,7 @@ from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import (
     CONNECT_DECIMAL,
+    MADE_AT,
     ORDERS,
     PRECISION,
     Block,
@@ -276,7 +277,7 @@ def test_the_last_truncate_is_the_one_with_the_greatest_offset(tmp_path: Path) -
     report = write(tmp_path, planned(messages, POSTGRES), messages)
 
     assert report.news is not None
-    assert report.news.truncate == Truncate(0, 20, 20)
+    assert report.news.truncate == Truncate(0, 20, 20, MADE_AT)
 
 
 @pytest.mark.parametrize("end", [b"]", b"x", b'"'])
