@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cdc.commit.data_files import data_file
+from cdc.commit.data_files import FileDescriber
 from cdc.commit.java_errors import translated
 from cdc.commit.table import IcebergTable
 from cdc.model import WrittenFile
@@ -13,8 +13,9 @@ def append_files(table: IcebergTable, files: Iterable[WrittenFile], name: str, v
     with translated(str(table.name)):
         transaction = table.java.newTransaction()
         append = transaction.newAppend()
+        describer = FileDescriber(table)
         for file in files:
-            append.appendFile(data_file(table, file))
+            append.appendFile(describer.data_file(file))
         append.commit()
         transaction.updateProperties().set(name, value).commit()
         transaction.commitTransaction()

@@ -3,34 +3,65 @@
 from typing import Any
 
 from cdc.commit.java_values import java_array
+from cdc.commit.partitions import Partitions
 from cdc.commit.table import IcebergTable
-from cdc.model import WrittenFile
+from cdc.model import FileKind, WrittenFile
 
 
-def data_file(table: IcebergTable, file: WrittenFile) -> Any:
-    """Describe a file of rows."""
-    builder = table.jvm.org.apache.iceberg.DataFiles.builder(table.java.spec())
-    return _described(builder, table, file).build()
+class FileDescriber:
+    """Describes the files of one commit to a table."""
 
+    def __init__(self, table: IcebergTable, key: tuple[str, ...] = ()) -> None:
+        self.partitions = Partitions(table)
+        self._table = table
+        self._iceberg = table.jvm.org.apache.iceberg
+        self._key = key
 
-def equality_deletes(table: IcebergTable, file: WrittenFile, key: tuple[str, ...]) -> Any:
-    """Describe a file of keys whose rows are gone."""
-    schema = table.java.schema()
-    fields = [schema.findField(name).fieldId() for name in key]
-    ids = java_array(table.gateway, table.jvm.int, fields)
-    # Under the unpartitioned spec a delete holds in every partition.
-    builder = table.jvm.org.apache.iceberg.FileMetadata.deleteFileBuilder(table.java.specs().get(0))
-    return _described(builder.ofEqualityDeletes(ids), table, file).build()
+    def data_file(self, file: WrittenFile) -> Any:
+        """Describe a file of rows."""
+        spec = self.partitions.spec(file.spec_id)
+        builder = self._iceberg.DataFiles.builder(spec)
+        return self._described(self._placed(builder, file), file).build()
 
+    def delete_file(self, file: WrittenFile) -> Any:
+        """Describe a file of keys or of positions whose rows are gone."""
+        if file.kind is FileKind.POSITION_DELETES:
+            return self._position_deletes(file)
+        return self._equality_deletes(file)
 
-def _described(builder: Any, table: IcebergTable, file: WrittenFile) -> Any:
-    jvm = table.jvm.org.apache.iceberg
-    metrics = jvm.parquet.ParquetUtil.fileMetrics(
-        table.java.io().newInputFile(file.path), jvm.MetricsConfig.forTable(table.java)
-    )
-    return (
-        builder.withPath(file.path)
-        .withFormat(jvm.FileFormat.PARQUET)
-        .withFileSizeInBytes(file.size)
-        .withMetrics(metrics)
-    )
+    def _equality_deletes(self, file: WrittenFile) -> Any:
+        schema = self._table.java.schema()
+        fields = [schema.findField(name).fieldId() for name in self._key]
+        ids = java_array(self._table.gateway, self._table.jvm.int, fields)
+        # Under the unpartitioned spec a delete holds in every partition.
+        spec = self.partitions.unpartitioned()
+        builder = self._iceberg.FileMetadata.deleteFileBuilder(spec).ofEqualityDeletes(ids)
+        return self._described(builder, file).build()
+
+    def _position_deletes(self, file: WrittenFile) -> Any:
+        spec = self.partitions.spec(file.spec_id)
+        builder = self._iceberg.FileMetadata.deleteFileBuilder(spec).ofPositionDeletes()
+        if len(file.referenced) == 1:
+            # Readers of other data files need not open it.
+            builder = builder.withReferencedDataFile(file.referenced[0])
+        return self._described(self._placed(builder, file), file).build()
+
+    def _placed(self, builder: Any, file: WrittenFile) -> Any:
+        if not file.partition:
+            return builder
+        return builder.withPartition(self.partitions.values(file.spec_id, file.partition))
+
+    def _described(self, builder: Any, file: WrittenFile) -> Any:
+        config = self._iceberg.MetricsConfig
+        metrics = self._iceberg.parquet.ParquetUtil.fileMetrics(
+            self._table.java.io().newInputFile(file.path),
+            config.forPositionDelete(self._table.java)
+            if file.kind is FileKind.POSITION_DELETES
+            else config.forTable(self._table.java),
+        )
+        return (
+            builder.withPath(file.path)
+            .withFormat(self._iceberg.FileFormat.PARQUET)
+            .withFileSizeInBytes(file.size)
+            .withMetrics(metrics)
+        )

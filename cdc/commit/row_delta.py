@@ -1,9 +1,11 @@
 """Rows, deletes and ledger in one atomic commit."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from cdc.commit.data_files import data_file, equality_deletes
+from cdc.commit.data_files import FileDescriber
 from cdc.commit.java_errors import translated
+from cdc.commit.java_values import java_strings
 from cdc.commit.table import IcebergTable
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
 
@@ -29,23 +31,42 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         CommitConflictError: Somebody else wrote to the table since the ledger was read.
     """
     with translated(str(table.name)):
+        describer = FileDescriber(table, change.key)
+        rows = [describer.data_file(f) for f in change.files if f.kind is FileKind.DATA]
+        deletes = [describer.delete_file(file) for file in _deletes(change)]
         transaction = table.java.newTransaction()
         if change.truncate and table.snapshot_id is not None:
             always = table.jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
             transaction.newDelete().deleteFromRowFilter(always).commit()
         delta = transaction.newRowDelta()
-        for file in change.files:
-            if file.kind is FileKind.DATA:
-                delta.addRows(data_file(table, file))
-            else:
-                delta.addDeletes(equality_deletes(table, file, change.key))
-        if not change.truncate:
-            if change.since is not None:
-                delta.validateFromSnapshot(change.since)
-            # A compaction adds no rows and is no conflict; a second mirror does, and is one.
-            delta.validateNoConflictingDataFiles()
+        for file in rows:
+            delta.addRows(file)
+        for file in deletes:
+            delta.addDeletes(file)
+        _validate(table, delta, change)
         ledger = change.ledger.to_json()
         delta.set(LEDGER_PROPERTY, ledger)
         delta.commit()
         transaction.updateProperties().set(LEDGER_PROPERTY, ledger).commit()
         transaction.commitTransaction()
+
+
+def _deletes(change: RowChange) -> list[WrittenFile]:
+    # A truncate removes all data files that older deletes could hit.
+    return [f for f in change.files if f.kind is not FileKind.DATA and not change.truncate]
+
+
+def _validate(table: IcebergTable, delta: Any, change: RowChange) -> None:
+    """Make the commit fail if it is not true any more when it comes to it.
+
+    Iceberg checks this again whenever it repeats the commit on top of another writer's.
+    """
+    if change.since is not None:
+        delta.validateFromSnapshot(change.since)
+    # A compaction adds no rows and is no conflict; a second mirror does, and is one.
+    delta.validateNoConflictingDataFiles()
+    referenced = {path for file in _deletes(change) for path in file.referenced}
+    if referenced:
+        # Rows that moved to another file meanwhile would come back to life.
+        delta.validateDataFilesExist(java_strings(table.jvm, referenced))
+        delta.validateDeletedFiles()
