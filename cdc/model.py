@@ -126,6 +126,10 @@ class TableName:
         return ".".join((*self.namespace, self.table))
 
 
+# One table of one topic; a topic met for the first time has no table yet.
+TargetId = tuple[str, TableName | None]
+
+
 @dataclass(frozen=True, slots=True)
 class BadRecord:
     """A record that cannot be applied, and why."""
@@ -301,6 +305,7 @@ class PartitionReport:
     next_offset: int
     position: int
     account: Account
+    target: TableName | None = None  # a topic met for the first time has none
     replaces: bool = False  # some key may have a row in the table already
     files: tuple[WrittenFile, ...] = ()
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)

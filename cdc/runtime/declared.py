@@ -51,8 +51,10 @@ class Declarations:
         self._told: dict[str, _Told] = {}
         self._warned: set[tuple[str, str]] = set()
 
-    def __contains__(self, topic: str) -> bool:
-        return topic in self._told
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics of which something was learned."""
+        return tuple(self._told)
 
     def certain(self, topic: str) -> tuple[SourceColumn, ...]:
         """Give the columns whose types are known."""

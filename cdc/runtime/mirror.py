@@ -133,7 +133,7 @@ class Mirror:
             try:
                 self._wait(query)
             finally:
-                self._summary.parked = {t: str(p.reason) for t, p in tables.parked.items()}
+                self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
 
     def _wait(self, query: StreamingQuery) -> None:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first."""

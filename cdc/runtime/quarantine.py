@@ -14,6 +14,7 @@ from cdc.model import (
     QUARANTINED_PROPERTY,
     PartitionReport,
     TableName,
+    TargetId,
     WrittenFile,
 )
 from cdc.schema import arrow_schema, quarantine_schema
@@ -26,7 +27,7 @@ PROPERTIES = {"format-version": "2", "write.parquet.compression-codec": "zstd"}
 
 @dataclass(frozen=True, slots=True)
 class QuarantinePlan:
-    """Where a task puts the bad records of one topic, and which of them are there already."""
+    """Where a task puts the bad records of one table, and which of them are there already."""
 
     writer: FileWriter
     marks: Mapping[int, int] = field(default_factory=dict)  # next offset, by partition
@@ -55,13 +56,13 @@ class Quarantine:
             self._table = self._catalog.create(self.name, quarantine_schema(), properties, None)
             self._marks = self._read_marks(self._table)
 
-    def plan(self, topic: str) -> QuarantinePlan | None:
-        """Tell the tasks where the bad records of a topic go; nowhere before there are any."""
+    def plan(self, target: TargetId) -> QuarantinePlan | None:
+        """Tell the tasks where the bad records of a table go; nowhere before there are any."""
         if self._table is None:
             return None
         schema = arrow_schema(self._table.schema, str(self.name))
         writer = FileWriter(self._table.data_location, schema, self._storage)
-        return QuarantinePlan(writer, self._marks.get(topic, {}))
+        return QuarantinePlan(writer, self._marks.get(_name(target), {}))
 
     def commit(self, reports: Iterable[PartitionReport]) -> None:
         """Keep the bad records of some partitions. Run twice, the second run doubles them."""
@@ -69,7 +70,7 @@ class Quarantine:
         for report in reports:
             if report.quarantined is not None:
                 files.append(report.quarantined)
-                marks = self._marks.setdefault(report.topic, {})
+                marks = self._marks.setdefault(_name((report.topic, report.target)), {})
                 marks[report.partition] = max(marks.get(report.partition, 0), report.next_offset)
                 logger.warning(
                     "quarantined topic=%s partition=%d records=%d first_offset=%d reason=%s",
@@ -97,3 +98,8 @@ class Quarantine:
             topic: {int(partition): next_ for partition, next_ in parts.items()}
             for topic, parts in marks.items()
         }
+
+
+def _name(target: TargetId) -> str:
+    topic, table = target
+    return f"{topic} {table}"

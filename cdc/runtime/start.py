@@ -6,6 +6,7 @@ from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
 from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
 from cdc.runtime.describe import describe
+from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.tables import Tables
 from cdc.source.topics import OffsetRange, Record, open_topics
 
@@ -26,40 +27,50 @@ def starting_offsets(
     logger.info("topics=%d partitions=%d", len(topics), len(ranges))
     for topic, record in samples.items():
         try:
-            open_table(record, dialect, tables)
+            open_tables(record, dialect, tables)
         except NotDebeziumError as error:
             # One bad record is no reason to leave its table: the batch sees what else is there.
             logger.warning("unreadable topic=%s reason=%s", topic, error)
         except MirrorError as error:
             if error.retryable:
                 raise
-            tables.park(topic, error)
+            tables.park((topic, None), error)
     return {
         (topic, partition): _start(topic, partition, place, tables)
         for (topic, partition), place in ranges.items()
     }
 
 
-def open_table(record: Record, dialect: Dialect, tables: Tables) -> None:
-    """Open the table that a record belongs to, or create it, so that the first batch finds it."""
+def open_tables(record: Record, dialect: Dialect, tables: Tables) -> None:
+    """Open the tables that a record belongs to, or create them, so that the first batch finds them.
+
+    Raises:
+        MirrorError: The record's topic cannot be mirrored.
+    """
     news = describe(record, dialect, tables.wire, tables.declarations)
-    if news.table is None:
-        return
-    if tables.open(record.topic, news.table) is None:
-        # One record tells too little to guess a table's types from: the first batch has more.
-        if not any(schema.inferred for schema in news.schemas):
-            tables.evolve(record.topic, news)
-    else:
-        tables.recognise(record.topic, news.schemas)
+    if news.table is not None:
+        tables.admit(record.topic, news)
 
 
 def _start(topic: str, partition: int, place: OffsetRange, tables: Tables) -> int:
-    ledger = tables[topic].ledger if topic in tables else None
-    mark = ledger.partitions.get(partition) if ledger else None
-    if topic not in tables.parked and mark is not None:
-        if place.first <= mark.next_offset <= place.next:
-            return mark.next_offset
-        tables.park(
-            topic, LostRecordsError(topic, partition, mark.next_offset, place.first, place.next)
-        )
-    return place.next if topic in tables.parked else place.first
+    """Find the first record that one of the topic's tables needs."""
+    starts = [
+        _start_of(tables[target], partition, place, tables) for target in tables.targets(topic)
+    ]
+    needed = [start for start in starts if start is not None]
+    if needed:
+        return min(needed)
+    return place.next if topic in tables.parked_topics else place.first
+
+
+def _start_of(
+    mirrored: MirroredTable, partition: int, place: OffsetRange, tables: Tables
+) -> int | None:
+    mark = mirrored.ledger.partitions.get(partition) if mirrored.ledger else None
+    if mark is None:
+        return place.first
+    if place.first <= mark.next_offset <= place.next:
+        return mark.next_offset
+    lost = LostRecordsError(mirrored.topic, partition, mark.next_offset, place.first, place.next)
+    tables.park(mirrored.id, lost)
+    return None

@@ -1,14 +1,14 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
-from cdc.config import CatalogType, MirrorConfig, ResolvedRule
+from cdc.config import CatalogType, MirrorConfig, ResolvedRule, TargetConfig
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
@@ -16,17 +16,18 @@ from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
-    Ledger,
     News,
     SourceSchema,
     SourceTable,
     TableName,
+    TargetId,
     Truncate,
 )
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
+from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.quarantine import Quarantine
-from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
     SchemaDifference,
     arrow_schema,
@@ -57,98 +58,97 @@ TABLE_PROPERTIES = {
 }
 
 
-@dataclass(slots=True)
-class MirroredTable:
-    """One topic's table, and how far it has come."""
-
-    topic: str
-    source: SourceTable
-    rule: ResolvedRule
-    table: IcebergTable
-    ledger: Ledger | None
-    known: set[SourceSchema] = field(default_factory=set)
-    plan: TopicPlan | None = None  # kept until the table changes
-
-    def advance(self, ledger: Ledger) -> None:
-        """Take note of a commit."""
-        self.ledger = ledger
-        self.plan = None
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The key columns, which alone are required."""
-        return tuple(column.name for column in self.table.schema.fields if column.required)
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """A table that is left alone for the rest of the run, and why."""
-
-    topic: str
-    reason: MirrorError
-
-
 class Tables:
-    """All tables of one mirror, by topic."""
+    """All tables of one mirror."""
 
     def __init__(self, config: MirrorConfig, dialect: Dialect, catalog: IcebergCatalog) -> None:
         self.catalog = catalog
         self.wire = wire_of(config)
         self.declarations = Declarations(config, dialect)
         self.quarantine = Quarantine(config, catalog)
-        self.parked: dict[str, Parked] = {}
+        self.parked: dict[TargetId, MirrorError] = {}
         self._config = config
         self._dialect = dialect
         self._storage = config.catalog.properties()
-        self._tables: dict[str, MirroredTable] = {}
+        self._tables: dict[TargetId, MirroredTable] = {}
 
-    def __getitem__(self, topic: str) -> MirroredTable:
-        return self._tables[topic]
+    def __getitem__(self, target: TargetId) -> MirroredTable:
+        return self._tables[target]
 
-    def __contains__(self, topic: str) -> bool:
-        return topic in self._tables
+    def __contains__(self, target: TargetId) -> bool:
+        return target in self._tables
 
-    def park(self, topic: str, reason: MirrorError) -> None:
-        """Leave a topic alone for the rest of the run; the next run takes it up where it stands."""
-        self.parked[topic] = Parked(topic, reason)
-        logger.warning("parked topic=%s reason=%s", topic, reason)
+    def targets(self, topic: str) -> list[TargetId]:
+        """Name the tables of a topic that are open and not parked."""
+        return [t for t in self._tables if t[0] == topic and t not in self.parked]
 
-    def open(self, topic: str, source: SourceTable) -> MirroredTable | None:
-        """Open the table of a topic, if it exists.
+    @property
+    def parked_topics(self) -> set[str]:
+        """The topics of which no table is left to write to."""
+        return {topic for topic, _ in self.parked if not self.targets(topic)}
+
+    def park(self, target: TargetId, reason: MirrorError) -> None:
+        """Leave a table alone for the rest of the run; the next run takes it up where it stands."""
+        self.parked[target] = reason
+        logger.warning("parked topic=%s table=%s reason=%s", target[0], target[1] or "-", reason)
+
+    def reasons(self) -> dict[str, MirrorError]:
+        """Say why tables are parked: by topic, and by table where a topic has several."""
+        topics = [topic for topic, _ in (*self._tables.keys() | self.parked.keys(),)]
+        return {
+            topic if topics.count(topic) == 1 or name is None else f"{topic} ({name})": reason
+            for (topic, name), reason in self.parked.items()
+        }
+
+    def admit(self, topic: str, news: News) -> None:
+        """Open the tables of a topic at the start of a run, and create those that can be.
+
+        What the first record says is told to new tables alone: it may be older than the others.
 
         Raises:
-            ForeignTableError: A table of that name exists and is not this topic's mirror.
+            MirrorError: The topic cannot be mirrored at all.
         """
-        name = target_name(self._config.target, source)
-        table = self.catalog.load(name)
-        return None if table is None else self._adopt(topic, source, table)
+        assert news.table is not None
+        # One record tells too little to guess a table's types from: the first batch has more.
+        certain = not any(schema.inferred for schema in news.schemas)
 
-    def evolve(self, topic: str, news: News) -> None:
-        """Create the topic's table, or let it follow its source. Done twice, it is done once.
+        def admit(rule: ResolvedRule) -> None:
+            assert news.table is not None
+            mirrored = self._open(topic, news.table, rule)
+            if mirrored is not None:
+                self.recognise(mirrored, news.schemas)
+            elif certain:
+                self._follow_all(topic, news, rule)
+
+        self._each_target(topic, news.table, admit)
+
+    def open(self, topic: str, source: SourceTable) -> None:
+        """Open those tables of a topic that exist."""
+        self._each_target(topic, source, lambda rule: self._open(topic, source, rule))
+
+    def evolve(self, target: TargetId, news: News) -> None:
+        """Create a topic's tables, or let one follow its source. Done twice, it is done once.
 
         Raises:
             MirrorError: The table cannot follow; it is left as it is.
         """
+        topic, name = target
         if news.quarantine:
             self.quarantine.create()
         if news.table is not None and self._learn(topic, news.table, news.schemas):
             return  # the records are read again, and say more then
-        told = [schema for schema in news.schemas if not schema.inferred]
-        for schema in told or joined(news.schemas):  # what is told needs no guess
-            mirrored = self._tables.get(topic)
-            if mirrored is None and news.table is not None:
-                mirrored = self.open(topic, news.table) or self._create(topic, news.table, schema)
-            if mirrored is not None:
-                self._follow(mirrored, schema)
-        if topic in self._tables and not told:
-            self.recognise(topic, news.schemas)
+        if news.table is None:
+            return
+        if name is not None:
+            self._follow_all(topic, news, self._tables[target].rule)
+        else:
+            self._each_target(topic, news.table, lambda rule: self._follow_all(topic, news, rule))
 
-    def recognise(self, topic: str, schemas: Iterable[SourceSchema]) -> None:
-        """Note schemas that the topic's table already has room for, so that no batch stops at them.
+    def recognise(self, mirrored: MirroredTable, schemas: Iterable[SourceSchema]) -> None:
+        """Note schemas that a table already has room for, so that no batch stops at them.
 
         A schema that asks for more is left to the batch that holds it: it may be an old one.
         """
-        mirrored = self._tables[topic]
         for schema in schemas:
             with suppress(MirrorError):
                 schema = self._fitted(mirrored, schema)
@@ -158,39 +158,48 @@ class Tables:
                     mirrored.known.add(schema)
                     mirrored.plan = None
 
-    def plans(
-        self, topics: Mapping[str, Truncate | None], rows: Mapping[str, pa.Table]
-    ) -> dict[str, TopicPlan]:
-        """Describe the given topics' tables, and rows of them, to the write tasks."""
+    def reopen(self, target: TargetId) -> None:
+        """See what others did to a table."""
+        self._tables[target].reopen()
+
+    def renew(self) -> None:
+        """Take over what the source's catalog tells anew."""
         for topic in self.declarations.renewed():
-            if topic in self._tables:
-                self._tables[topic].plan = None
-        plans = {}
-        for topic, truncate in topics.items():
-            if topic not in self._tables and topic in self.declarations:
+            self._forget_plans(topic)
+
+    def plans(
+        self,
+        truncates: Mapping[TargetId, Truncate],
+        rows: Mapping[TargetId, pa.Table],
+        only: Collection[TargetId] | None = None,
+    ) -> dict[str, tuple[TargetPlan, ...]]:
+        """Describe the tables, or some of them, and rows of them, to the write tasks."""
+        plans: dict[str, tuple[TargetPlan, ...]] = {}
+        for topic in self.declarations.topics:
+            if not self.targets(topic):
                 declared = self.declarations.of(topic)
                 decode = DecodePlan(
                     topic, self._dialect, None, frozenset(), self.wire, declared=declared
                 )
-                plans[topic] = TopicPlan(decode)
-            if topic in self._tables:
-                plan = self._plan(self._tables[topic])
-                quarantine = self.quarantine.plan(topic)
-                plans[topic] = replace(
-                    plan, truncate=truncate, quarantine=quarantine, rows=rows.get(topic)
-                )
+                plans[topic] = (TargetPlan(decode),)
+        for target, mirrored in self._tables.items():
+            if target in self.parked or (only is not None and target not in only):
+                continue
+            plan = replace(
+                self._plan(mirrored),
+                truncate=truncates.get(target),
+                quarantine=self.quarantine.plan(target),
+                rows=rows.get(target),
+            )
+            known = plans.get(mirrored.topic, ())
+            plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
         return plans
 
-    @property
-    def topics(self) -> list[str]:
-        """The topics that have a table."""
-        return list(self._tables)
-
-    def _plan(self, mirrored: MirroredTable) -> TopicPlan:
+    def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         if mirrored.plan is None:
             table = mirrored.table
             schema = arrow_schema(table.schema, str(table.name))
-            mirrored.plan = TopicPlan(
+            mirrored.plan = TargetPlan(
                 decode=DecodePlan(
                     mirrored.topic,
                     self._dialect,
@@ -204,17 +213,46 @@ class Tables:
                     hashed=frozenset(mirrored.rule.hash),
                     declared=self.declarations.of(mirrored.topic, table.schema),
                 ),
+                name=table.name,
+                rule=mirrored.rule,
                 key=mirrored.key,
-                deletes=mirrored.rule.deletes,
                 writer=FileWriter(table.data_location, schema, self._storage),
                 marks=dict(mirrored.ledger.partitions) if mirrored.ledger else {},
                 empty=table.empty,
             )
         return mirrored.plan
 
-    def _create(self, topic: str, source: SourceTable, schema: SourceSchema) -> MirroredTable:
-        name = target_name(self._config.target, source)
-        rule = self._config.tables.rule_for(source.schema, source.table)
+    def _each_target(
+        self, topic: str, source: SourceTable, act: Callable[[ResolvedRule], object]
+    ) -> None:
+        """Do something for each table of a topic; of several, one that fails stops no other."""
+        rules = self._config.tables.targets_for(source.schema, source.table)
+        for rule in rules:
+            target = topic, self._name(rule, source)
+            if target in self.parked:
+                continue
+            try:
+                act(rule)
+            except MirrorError as error:
+                if error.retryable or len(rules) == 1:
+                    raise
+                self.park(target, error)
+
+    def _name(self, rule: ResolvedRule, source: SourceTable) -> TableName:
+        target = TargetConfig(table=rule.table) if rule.table else self._config.target
+        return target_name(target, source)
+
+    def _open(self, topic: str, source: SourceTable, rule: ResolvedRule) -> MirroredTable | None:
+        name = self._name(rule, source)
+        if (topic, name) in self._tables:
+            return self._tables[topic, name]
+        table = self.catalog.load(name)
+        return None if table is None else self._adopt(topic, source, rule, table)
+
+    def _create(
+        self, topic: str, source: SourceTable, rule: ResolvedRule, schema: SourceSchema
+    ) -> MirroredTable:
+        name = self._name(rule, source)
         columns = mirror_columns(schema, str(source), self._dialect, rule)
         properties = {
             **TABLE_PROPERTIES,
@@ -223,7 +261,7 @@ class Tables:
         }
         table = self.catalog.create(name, iceberg_schema(columns), properties, self._location(name))
         logger.info("created table=%s topic=%s", name, topic)
-        return self._adopt(topic, source, table)
+        return self._adopt(topic, source, rule, table)
 
     def _location(self, name: TableName) -> str | None:
         warehouse = self._config.catalog.warehouse
@@ -231,7 +269,9 @@ class Tables:
             return None  # the catalog's server decides
         return table_location(warehouse, name)
 
-    def _adopt(self, topic: str, source: SourceTable, table: IcebergTable) -> MirroredTable:
+    def _adopt(
+        self, topic: str, source: SourceTable, rule: ResolvedRule, table: IcebergTable
+    ) -> MirroredTable:
         properties = table.properties
         owner = properties.get(MIRROR_PROPERTY), properties.get(TOPIC_PROPERTY)
         if owner == (None, None):
@@ -240,17 +280,20 @@ class Tables:
             raise ForeignTableError(
                 str(table.name), f"it belongs to topic {owner[1]} of the mirror {owner[0]}"
             )
-        rule = self._config.tables.rule_for(source.schema, source.table)
         mirrored = MirroredTable(topic, source, rule, table, read_ledger(table))
-        self._tables[topic] = mirrored
+        self._tables[mirrored.id] = mirrored
         return mirrored
 
     def _learn(self, topic: str, source: SourceTable, schemas: tuple[SourceSchema, ...]) -> bool:
         """Look up types that had to be inferred."""
         learned = self.declarations.learn(topic, source, schemas)
-        if learned and topic in self._tables:
-            self._tables[topic].plan = None
+        if learned:
+            self._forget_plans(topic)
         return learned
+
+    def _forget_plans(self, topic: str) -> None:
+        for target in self.targets(topic):
+            self._tables[target].plan = None
 
     def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
         if not schema.inferred:
@@ -259,6 +302,19 @@ class Tables:
         fit = fitted(schema, mirrored.table.schema, certain, str(mirrored.source))
         self.declarations.warn(mirrored.topic, str(mirrored.table.name), fit.columns)
         return fit
+
+    def _follow_all(self, topic: str, news: News, rule: ResolvedRule) -> None:
+        """Let one target follow all schemas; one that does not exist yet is created."""
+        assert news.table is not None
+        told = [schema for schema in news.schemas if not schema.inferred]
+        mirrored = None
+        for schema in told or joined(news.schemas):  # what is told needs no guess
+            mirrored = self._open(topic, news.table, rule)
+            if mirrored is None:
+                mirrored = self._create(topic, news.table, rule, schema)
+            self._follow(mirrored, schema)
+        if mirrored is not None and not told:
+            self.recognise(mirrored, news.schemas)
 
     def _follow(self, mirrored: MirroredTable, schema: SourceSchema) -> None:
         schema = self._fitted(mirrored, schema)

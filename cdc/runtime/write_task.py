@@ -31,7 +31,7 @@ from cdc.model import (
     WrittenFile,
 )
 from cdc.plan import after_truncate, collapse, fill
-from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.target_plan import TargetPlan
 
 REPORT_SCHEMA = "report binary"
 # Key columns whose bounds keep a MERGE from reading the whole table.
@@ -43,32 +43,59 @@ class WriteTask:
     """Decodes, collapses and writes what Spark hands to one task."""
 
     dialect: Dialect
-    plans: Mapping[str, TopicPlan]
+    plans: Mapping[str, tuple[TargetPlan, ...]]
     parked: frozenset[str]
     wire: Wire = field(default_factory=Wire)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield one pickled report for each topic partition of the task."""
+        """Yield one pickled report for each topic partition of the task and each table."""
         runs = groupby(_split_by_partition(batches), key=lambda run: run[:2])
         for (topic, partition), chunks in runs:
-            if topic in self.parked:
-                for _ in chunks:
-                    pass  # the records stay in Kafka until the table is taken up again
-                continue
-            plan = self.plans.get(topic) or TopicPlan(
-                DecodePlan(topic, self.dialect, None, frozenset(), self.wire)
-            )
-            report = PartitionWork(topic, partition, plan).run(chunk for _, _, chunk in chunks)
-            yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
+            works = [PartitionWork(topic, partition, plan) for plan in self._plans_of(topic)]
+            for _, _, chunk in chunks:
+                decoder = SharedDecoder(partition)
+                for work in works:
+                    work.take(chunk, decoder)
+            for work in works:
+                yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(work.finish())]})
+
+    def _plans_of(self, topic: str) -> tuple[TargetPlan, ...]:
+        if topic in self.parked:
+            return ()  # the records stay in Kafka until the table is taken up again
+        new = TargetPlan(DecodePlan(topic, self.dialect, None, frozenset(), self.wire))
+        return self.plans.get(topic, (new,))
+
+
+@dataclass(slots=True)
+class SharedDecoder:
+    """Decodes one chunk of records, once for all tables that want the same of it."""
+
+    partition: int
+    decoded: list[tuple[DecodePlan, int, DecodedChanges]] = field(default_factory=list)
+
+    def __call__(self, chunk: pa.RecordBatch, plan: DecodePlan) -> DecodedChanges:
+        """Decode the records of a chunk, or of its end: a table may have its beginning already."""
+        for known, count, changes in self.decoded:
+            if count == len(chunk) and known == plan:
+                return changes
+        changes = decode_changes(
+            self.partition,
+            chunk.column("offset"),
+            chunk.column("key"),
+            chunk.column("value"),
+            plan,
+        )
+        self.decoded.append((plan, len(chunk), changes))
+        return changes
 
 
 @dataclass(slots=True)
 class PartitionWork:
-    """The records of one topic partition in one batch."""
+    """The records of one topic partition in one batch, for one table."""
 
     topic: str
     partition: int
-    plan: TopicPlan
+    plan: TargetPlan
     read: int = 0
     duplicates: int = 0
     tombstones: int = 0
@@ -80,18 +107,21 @@ class PartitionWork:
     changes: list[pa.Table] = field(default_factory=list)
     bad: list[BadRecord] = field(default_factory=list)
     bad_records: list[pa.RecordBatch] = field(default_factory=list)
+    failure: MirrorError | None = None
 
-    def run(self, chunks: Iterable[pa.RecordBatch]) -> PartitionReport:
-        """Decode all chunks, then write what they leave of each key."""
-        remaining = iter(chunks)
-        try:
-            for chunk in remaining:
-                self._count(chunk)
-                self._take(self._undelivered(chunk))
-        except MirrorError as error:
-            for chunk in remaining:
-                self._count(chunk)
-            return self._report(Account(read=self.read), failure=error)
+    def take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
+        """Decode a chunk of records."""
+        self._count(chunk)
+        if self.failure is None:
+            try:
+                self._take(self._undelivered(chunk), decoder)
+            except MirrorError as error:
+                self.failure = error
+
+    def finish(self) -> PartitionReport:
+        """Write what the records leave of each key."""
+        if self.failure is not None:
+            return self._report(Account(read=self.read), failure=self.failure)
         if self._met_news():
             return self._report(Account(read=self.read), news=self._news())
         try:
@@ -119,14 +149,8 @@ class PartitionWork:
         self.duplicates += len(chunk) - len(kept)
         return kept
 
-    def _take(self, chunk: pa.RecordBatch) -> None:
-        decoded: DecodedChanges = decode_changes(
-            self.partition,
-            chunk.column("offset"),
-            chunk.column("key"),
-            chunk.column("value"),
-            self.plan.decode,
-        )
+    def _take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
+        decoded = decoder(chunk, self.plan.decode)
         self.tombstones += decoded.tombstones
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
@@ -196,7 +220,7 @@ class PartitionWork:
         files: list[WrittenFile] = []
         if len(collapsed.live):
             files.append(plan.writer.write_rows(collapsed.live))
-        if plan.deletes is DeleteKind.EQUALITY:
+        if plan.rule.deletes is DeleteKind.EQUALITY:
             kind, keys = FileKind.EQUALITY_DELETES, collapsed.replaced
         else:
             kind, keys = FileKind.DELETED_KEYS, collapsed.deleted
@@ -248,6 +272,7 @@ class PartitionWork:
             next_offset=self.next_offset,
             position=position,
             account=account,
+            target=self.plan.name,
             bad=self.bad[0] if self.bad else None,
             news=news,
             failure=failure,
@@ -265,6 +290,7 @@ class PartitionWork:
         now = datetime.now(UTC)
         rows = pa.table(
             {
+                "table": pa.array([str(self.plan.name)] * len(records)),
                 "topic": records["topic"],
                 "partition": records["partition"],
                 "offset": offsets,

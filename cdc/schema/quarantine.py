@@ -12,6 +12,7 @@ from pyiceberg.types import (
 )
 
 _COLUMNS: tuple[tuple[str, IcebergType, bool], ...] = (
+    ("table", StringType(), True),
     ("topic", StringType(), True),
     ("partition", IntegerType(), True),
     ("offset", LongType(), True),
@@ -24,9 +25,9 @@ _COLUMNS: tuple[tuple[str, IcebergType, bool], ...] = (
 
 
 def quarantine_schema() -> Schema:
-    """Give the columns: where the record stands, its bytes, and why and when it came here."""
+    """Give the columns: which table lacks a record, where it stands, its bytes, why and when."""
     fields = [
         NestedField(place, name, kind, required)
         for place, (name, kind, required) in enumerate(_COLUMNS, 1)
     ]
-    return Schema(*fields, identifier_field_ids=[1, 2, 3])
+    return Schema(*fields, identifier_field_ids=[1, 2, 3, 4])

@@ -21,7 +21,7 @@ from cdc.decode import DecodePlan, Wire
 from cdc.errors import MirrorError
 from cdc.model import Declared, News, PartitionReport, SourceSchema
 from cdc.runtime.quarantine import QuarantinePlan
-from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.target_plan import TargetPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.schema import (
     arrow_schema,
@@ -61,13 +61,13 @@ class Target:
         self.topic, self.wire, self.folder = messages[0].topic, wire, folder
         self.known: tuple[SourceSchema, ...] = ()
         self.columns: tuple[object, ...] = ()
-        self.plan = TopicPlan(DecodePlan(self.topic, DIALECT, None, frozenset(), wire))
+        self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, None, frozenset(), wire))
         for message in messages:
             report = self.run([message])
             if report.news is not None:
                 self.plan = self.follow(report.news)
 
-    def follow(self, news: News) -> TopicPlan:
+    def follow(self, news: News) -> TargetPlan:
         """Do as the driver would: create, add columns, or refuse."""
         known = dict.fromkeys([*self.known, *news.schemas])
         if all(schema.inferred for schema in known):
@@ -86,16 +86,16 @@ class Target:
             self.topic, DIALECT, arrow, frozenset(known), self.wire, declared=declared
         )
         bad = arrow_schema(quarantine_schema(), "q")
-        return TopicPlan(
+        return TargetPlan(
             decode=decode,
             key=key,
             writer=FileWriter(f"{self.folder}/rows", arrow, {}),
             quarantine=QuarantinePlan(FileWriter(f"{self.folder}/bad", bad, {})),
         )
 
-    def run(self, messages: list[Message], plan: TopicPlan | None = None) -> PartitionReport:
+    def run(self, messages: list[Message], plan: TargetPlan | None = None) -> PartitionReport:
         """Let a task have one batch."""
-        plans = {self.topic: plan or self.plan}
+        plans = {self.topic: (plan or self.plan,)}
         task = WriteTask(DIALECT, plans, frozenset(), self.wire)
         (answer,) = task([record_batch(messages)])
         report: PartitionReport = pickle.loads(answer.column(0)[0].as_py())

@@ -8,9 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
+from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.observe import BatchProgress
 from cdc.runtime.batch import BatchRunner
+from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.tables import Tables
 from connectors import DIALECTS
 from tests.unit.messages import Message
@@ -34,6 +36,15 @@ class Bench:
         self._batch = list(messages)
         progress, _ = self.runner.run(self._frame(self._batch), 0)
         return progress
+
+    @property
+    def parked(self) -> dict[str, MirrorError]:
+        """Why tables are parked, by topic."""
+        return self.tables.reasons()
+
+    def table(self, topic: str) -> MirroredTable:
+        """Give the first table of a topic."""
+        return self.tables[self.tables.targets(topic)[0]]
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Read a table, in the order of its first column."""

@@ -63,7 +63,7 @@ def test_registry_that_is_away_costs_no_record(
 
     assert raised.value.retryable
     assert snapshots == 1
-    assert bench.tables.parked == {}
+    assert bench.parked == {}
     assert progress.account == Account(read=2, applied=2)
     assert [(row["name"], row["note"]) for row in bench.rows(f"{table.server}.orders")] == [
         ("b", "x"),

@@ -59,4 +59,4 @@ def test_a_new_column_that_is_excluded_changes_nothing(bench: Bench, table: Tabl
     assert [set(row) for row in bench.rows(f"{table.server}.orders")] == [
         {"id", "name", "mail"}
     ] * 2
-    assert bench.tables.parked == {}
+    assert bench.parked == {}

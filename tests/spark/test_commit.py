@@ -30,14 +30,14 @@ def bench(spark: SparkSession, configure: Configure, table: Table) -> Bench:
 
 def change(bench: Bench, table: Table, *, since: int | None) -> RowChange:
     """A commit without rows that moves the ledger."""
-    old = bench.tables[table.topic].ledger
+    old = bench.table(table.topic).ledger
     assert old is not None
     ledger = Ledger(old.mirror, old.topic, old.batch + 1, {0: PartitionMark(99)})
     return RowChange(files=(), ledger=ledger, key=("id",), since=since)
 
 
 def test_rows_that_somebody_added_since_are_a_conflict(bench: Bench, table: Table) -> None:
-    mirrored = bench.tables[table.topic]
+    mirrored = bench.table(table.topic)
     since = mirrored.table.snapshot_id
     bench.spark.sql(f"INSERT INTO shop.{table.server}.orders VALUES (7, 'foreign')")
 
@@ -49,7 +49,7 @@ def test_rows_that_somebody_added_since_are_a_conflict(bench: Bench, table: Tabl
 
 
 def test_commit_without_rows_moves_the_ledger(bench: Bench, table: Table) -> None:
-    mirrored = bench.tables[table.topic]
+    mirrored = bench.table(table.topic)
     step = change(bench, table, since=mirrored.table.snapshot_id)
 
     commit_rows(mirrored.table, step)
@@ -72,7 +72,7 @@ def test_compaction_beside_the_mirror_is_no_conflict(bench: Bench, table: Table)
 
 
 def test_ledger_survives_compaction_and_expiry(bench: Bench, table: Table) -> None:
-    mirrored = bench.tables[table.topic]
+    mirrored = bench.table(table.topic)
     name = f"{table.server}.orders"
     options = "options => map('rewrite-all', 'true')"
     bench.spark.sql(f"CALL shop.system.rewrite_data_files(table => '{name}', {options})")
@@ -88,7 +88,7 @@ def test_ledger_survives_compaction_and_expiry(bench: Bench, table: Table) -> No
 
 
 def test_rollback_takes_the_ledger_back_with_the_rows(bench: Bench, table: Table) -> None:
-    mirrored = bench.tables[table.topic]
+    mirrored = bench.table(table.topic)
     first = (
         bench.spark.table(f"shop.{table.server}.orders.snapshots").orderBy("committed_at").first()
     )

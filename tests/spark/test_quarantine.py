@@ -59,7 +59,7 @@ def test_batch_cut_off_behind_the_quarantine_does_not_fill_it_twice(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench.runner, "_commit_table", cut_off)
+        patch.setattr(bench.runner, "_table_commit", cut_off)
         with pytest.raises(KeyboardInterrupt):
             bench.apply(*batch)
     later = [
@@ -67,7 +67,7 @@ def test_batch_cut_off_behind_the_quarantine_does_not_fill_it_twice(
         insert({"id": 4}, table=table, offset=4),
     ]
     restarted = Bench(bench.spark, configure())
-    restarted.tables.open(table.topic, bench.tables[table.topic].source)
+    restarted.tables.open(table.topic, bench.table(table.topic).source)
     progress = restarted.apply(*batch, *later)
 
     assert [row["id"] for row in restarted.rows(f"{table.server}.orders")] == [0, 2, 4]
@@ -82,7 +82,7 @@ def test_topic_of_which_nothing_can_be_read_is_parked(bench: Bench, table: Table
         bad(insert({"id": 1}, table=table, offset=0)), insert({"id": 1}, table=other, offset=0)
     )
 
-    assert list(bench.tables.parked) == [table.topic]
+    assert list(bench.parked) == [table.topic]
     assert [row["id"] for row in bench.rows(f"{table.server}.invoices")] == [1]
 
 

@@ -135,7 +135,7 @@ def test_a_table_made_with_schemas_is_not_guessed_at_without_them(
 
     later.apply(added({**row, "id": 2}, table, 1))
 
-    reason = later.tables.parked[table.topic].reason
+    reason = later.parked[table.topic]
     assert isinstance(reason, UntypedColumnsError)
     assert reason.columns == ("at",)
     assert [row["id"] for row in bench.rows(f"{table.server}.orders")] == [1]

@@ -99,6 +99,6 @@ def test_row_that_the_mirror_does_not_have_parks_the_table_with_the_column(
 
     bench.apply(update({"id": 2, "name": "b", "big": PLACEHOLDER}, table=table, offset=1))
 
-    reason = bench.tables.parked[table.topic].reason
+    reason = bench.parked[table.topic]
     assert isinstance(reason, MissingValueError)
     assert reason.column == "big"

@@ -20,7 +20,7 @@ from cdc.errors import (
     ManyTablesError,
 )
 from cdc.model import MISSING, BadRecord, PartitionReport, Truncate
-from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.target_plan import TargetPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.write import FileWriter
 from connectors import DIALECTS
@@ -76,8 +76,8 @@ def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
 def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> PartitionReport:
     assert plan.schema is not None
     key = tuple(field.name for field in plan.schema if not field.nullable)
-    topic = TopicPlan(decode=plan, key=key, writer=FileWriter(str(folder), plan.schema, {}))
-    task = WriteTask(POSTGRES, {plan.topic: topic}, frozenset())
+    topic = TargetPlan(decode=plan, key=key, writer=FileWriter(str(folder), plan.schema, {}))
+    task = WriteTask(POSTGRES, {plan.topic: (topic,)}, frozenset())
     (batch,) = task([record_batch(batch) for batch in batches])
     report: PartitionReport = pickle.loads(batch.column(0)[0].as_py())
     return report

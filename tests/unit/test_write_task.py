@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.config import DeleteKind, RecordFormat
+from cdc.config import DeleteKind, RecordFormat, ResolvedRule
 from cdc.decode import Wire
 from cdc.errors import MissingValueError
 from cdc.model import (
@@ -25,7 +25,7 @@ from cdc.model import (
     Truncate,
 )
 from cdc.runtime.quarantine import QuarantinePlan
-from cdc.runtime.topic_plan import TopicPlan
+from cdc.runtime.target_plan import TargetPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.write import FileWriter
@@ -47,6 +47,7 @@ from tests.unit.messages import (
 )
 
 POSTGRES = DIALECTS["postgres"]
+EQUALITY = ResolvedRule(deletes=DeleteKind.EQUALITY)
 INVOICES = Table(name="invoices")
 WIDER = Table((*ORDERS.columns, column("size", "int32")))
 ORDERS_SOURCE = SourceTable("srv", "shop", "public", "orders")
@@ -58,11 +59,11 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TopicPlan:
+    def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TargetPlan:
         met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
         decode = planned(met, POSTGRES)
         writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
-        return TopicPlan(decode=decode, key=table.key, writer=writer, **settings)
+        return TargetPlan(decode=decode, key=table.key, writer=writer, **settings)
 
     @property
     def quarantine(self) -> FileWriter:
@@ -81,19 +82,19 @@ def tables(tmp_path: Path) -> Tables:
 
 def run(
     messages: Iterable[Message],
-    *plans: TopicPlan,
+    *plans: TargetPlan,
     parked: frozenset[str] = frozenset(),
     size: int = 99,
 ) -> list[PartitionReport]:
     """Run a task over messages handed out in record batches of at most `size`."""
     records = list(messages)
     batches = [record_batch(records[n : n + size]) for n in range(0, len(records), size)]
-    task = WriteTask(POSTGRES, {plan.decode.topic: plan for plan in plans}, parked)
+    task = WriteTask(POSTGRES, {plan.decode.topic: (plan,) for plan in plans}, parked)
     copy: WriteTask = pickle.loads(pickle.dumps(task))  # as Spark hands it to its workers
     return [pickle.loads(row) for batch in copy(batches) for row in batch.column(0).to_pylist()]
 
 
-def run_one(messages: Iterable[Message], *plans: TopicPlan, size: int = 99) -> PartitionReport:
+def run_one(messages: Iterable[Message], *plans: TargetPlan, size: int = 99) -> PartitionReport:
     (report,) = run(messages, *plans, size=size)
     return report
 
@@ -143,7 +144,7 @@ def test_an_insert_after_a_snapshot_replaces_its_row_unless_the_snapshot_is_exac
 ) -> None:
     dialect = replace(POSTGRES, exact_snapshot=DIALECTS[name].exact_snapshot)
     # SQL Server and MongoDB send what was inserted while the snapshot ran a second time.
-    plan = tables.plan(marks={0: PartitionMark(1, 1000)}, deletes=DeleteKind.EQUALITY)
+    plan = tables.plan(marks={0: PartitionMark(1, 1000)}, rule=EQUALITY)
     other = replace(plan, decode=replace(plan.decode, dialect=dialect))
 
     report = run_one([insert({"id": 1, "name": "a"}, offset=1)], other)
@@ -167,7 +168,7 @@ def test_the_keys_to_remove_are_written_as_the_table_deletes(
         insert({"id": 3, "name": "c"}, offset=2),
     ]
 
-    report = run_one(messages, tables.plan(deletes=deletes))
+    report = run_one(messages, tables.plan(rule=ResolvedRule(deletes=deletes)))
 
     assert rows_in(report, kind) == keys
     assert rows_in(report) == [(1, "a"), (3, "c")]
@@ -221,7 +222,7 @@ def test_each_topic_partition_of_a_task_has_its_own_report(tables: Tables, size:
 def test_empty_record_batches_are_passed_over_and_a_report_is_one_binary_row(
     tables: Tables,
 ) -> None:
-    task = WriteTask(POSTGRES, {ORDERS.topic: tables.plan()}, frozenset())
+    task = WriteTask(POSTGRES, {ORDERS.topic: (tables.plan(),)}, frozenset())
     batches = [record_batch([]), record_batch(orders(1)), record_batch([])]
 
     (batch,) = task(batches)
@@ -364,7 +365,7 @@ def test_a_redelivered_insert_replaces_the_row_it_made(tables: Tables) -> None:
         insert({"id": 1, "name": "again"}, offset=100, lsn=500),
         insert({"id": 2, "name": "new"}, offset=101, lsn=501),
     ]
-    plan = tables.plan(marks={0: PartitionMark(100, 500)}, deletes=DeleteKind.EQUALITY)
+    plan = tables.plan(marks={0: PartitionMark(100, 500)}, rule=EQUALITY)
 
     report = run_one(messages, plan)
 
@@ -374,7 +375,7 @@ def test_a_redelivered_insert_replaces_the_row_it_made(tables: Tables) -> None:
 def test_in_an_empty_table_nothing_needs_removing(tables: Tables) -> None:
     messages = [snapshot_row({"id": 1, "name": "a"}), delete({"id": 2}, offset=1)]
 
-    report = run_one(messages, tables.plan(empty=True, deletes=DeleteKind.EQUALITY))
+    report = run_one(messages, tables.plan(empty=True, rule=EQUALITY))
 
     assert [file.kind for file in report.files] == [FileKind.DATA]
     assert not report.replaces

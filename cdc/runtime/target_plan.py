@@ -1,24 +1,25 @@
-"""What a write task is told about one topic."""
+"""What a write task is told about one table of a topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from cdc.config import DeleteKind
+from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan
-from cdc.model import PartitionMark, Truncate
+from cdc.model import PartitionMark, TableName, Truncate
 from cdc.runtime.quarantine import QuarantinePlan
 from cdc.write import FileWriter
 
 
 @dataclass(frozen=True, slots=True)
-class TopicPlan:
-    """One topic's table as it is before the batch; a topic met for the first time has no writer."""
+class TargetPlan:
+    """One table as it is before the batch; a topic met for the first time has no writer."""
 
     decode: DecodePlan
+    name: TableName | None = None
+    rule: ResolvedRule = field(default_factory=ResolvedRule)
     key: tuple[str, ...] = ()
-    deletes: DeleteKind = DeleteKind.POSITIONAL
     writer: FileWriter | None = None
     marks: Mapping[int, PartitionMark] = field(default_factory=dict)
     empty: bool = False

@@ -1,0 +1,101 @@
+"""What the write tasks did with one table's records, put together."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+import pyarrow as pa
+
+from cdc.errors import MirrorError, NotDebeziumError
+from cdc.model import (
+    Account,
+    News,
+    PartitionReport,
+    TargetId,
+    Truncate,
+    WrittenFile,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetReports:
+    """What the tasks of one topic did for one of its tables."""
+
+    id: TargetId
+    partitions: tuple[PartitionReport, ...]
+
+    @property
+    def topic(self) -> str:
+        """The topic of the records."""
+        return self.id[0]
+
+    @property
+    def failure(self) -> MirrorError | None:
+        """The first thing that went wrong."""
+        return next((p.failure for p in self.partitions if p.failure is not None), None)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a task met something that the plan does not cover."""
+        return any(p.news is not None for p in self.partitions)
+
+    @property
+    def restless(self) -> bool:
+        """Whether these reports are not the last word on their records."""
+        # Without a table there is no ledger that could pass the records that cannot be read.
+        homeless = self.id[1] is None and self.unreadable is not None
+        return self.failure is not None or self.has_news or homeless
+
+    @property
+    def unreadable(self) -> MirrorError | None:
+        """The first record that cannot be read, if there is one."""
+        for part in self.partitions:
+            if part.bad is not None:
+                bad = part.bad
+                return NotDebeziumError(self.topic, part.partition, bad.offset, bad.reason)
+        return None
+
+    @property
+    def news(self) -> News:
+        """What all tasks met, so that the table is made for all of it at once."""
+        found = [p.news for p in self.partitions if p.news is not None]
+        return News(
+            next((news.table for news in found if news.table is not None), None),
+            tuple(dict.fromkeys(schema for news in found for schema in news.schemas)),
+            quarantine=any(news.quarantine for news in found),
+        )
+
+    @property
+    def missing(self) -> pa.Table | None:
+        """The keys of all changes that leave out a value, and the names of those."""
+        found = [p.news.missing for p in self.partitions if p.news and p.news.missing is not None]
+        return pa.concat_tables(found) if found else None
+
+    @property
+    def truncate(self) -> Truncate | None:
+        """The last truncate of the batch."""
+        found = [p.news.truncate for p in self.partitions if p.news and p.news.truncate]
+        return max(found, key=lambda t: (t.position, t.offset), default=None)
+
+    @property
+    def files(self) -> tuple[WrittenFile, ...]:
+        """All files that were written for the table."""
+        return tuple(file for p in self.partitions for file in p.files)
+
+    @property
+    def account(self) -> Account:
+        """All records of the topic, as far as this table is concerned."""
+        return reduce(Account.__add__, (p.account for p in self.partitions), Account())
+
+    @property
+    def progress(self) -> bool:
+        """Whether a record is new to the ledger; a replayed batch has none."""
+        return self.account.read > self.account.duplicates
+
+
+def by_target(reports: Iterable[PartitionReport]) -> dict[TargetId, TargetReports]:
+    """Put the reports of one table together."""
+    found: dict[TargetId, list[PartitionReport]] = {}
+    for report in reports:
+        found.setdefault((report.topic, report.target), []).append(report)
+    return {id_: TargetReports(id_, tuple(parts)) for id_, parts in found.items()}

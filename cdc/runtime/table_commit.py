@@ -1,0 +1,83 @@
+"""Step 4 for one table: its files and its ledger in one commit."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from cdc.apply import merge_changes
+from cdc.commit import IcebergCatalog, RowChange, commit_rows, read_ledger, translated
+from cdc.errors import AccountError, CommitConflictError
+from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport
+from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.reports import TargetReports
+
+
+@dataclass(frozen=True, slots=True)
+class TableCommit:
+    """Commits what the tasks wrote for a table."""
+
+    spark: SparkSession
+    mirror: str
+    catalog: IcebergCatalog
+
+    def __call__(self, mirrored: MirroredTable, report: TargetReports, truncate: bool) -> None:
+        """Commit one table. Run twice, the second run raises a conflict and changes nothing.
+
+        Raises:
+            CommitConflictError: Somebody else changed the table; it is as it was without us.
+        """
+        if not report.account.balanced:
+            raise AccountError(report.topic, str(report.account))
+        ledger = self._next_ledger(mirrored, report)
+        merged = any(p.replaces for p in report.partitions) and not any(
+            f.kind is FileKind.EQUALITY_DELETES for f in report.files
+        )
+        if merged:
+            with translated(str(mirrored.table.name)):
+                merge_changes(
+                    self.spark,
+                    self.catalog.sql_name(mirrored.table.name),
+                    report.files,
+                    mirrored.key,
+                    _joined_bounds(report.partitions, mirrored.key),
+                    ledger,
+                )
+        else:
+            change = RowChange(
+                files=report.files,
+                ledger=ledger,
+                key=mirrored.key,
+                since=mirrored.table.snapshot_id,
+                truncate=truncate,
+            )
+            commit_rows(mirrored.table, change)
+        mirrored.table.refresh()
+        if read_ledger(mirrored.table) != ledger:
+            raise CommitConflictError(str(mirrored.table.name), "its ledger is another one")
+        mirrored.advance(ledger)
+        if merged:
+            mirrored.table.remove(report.files)  # the MERGE wrote files of its own
+
+    def _next_ledger(self, mirrored: MirroredTable, report: TargetReports) -> Ledger:
+        old = mirrored.ledger
+        marks = dict(old.partitions) if old else {}
+        for part in report.partitions:
+            before = marks.get(part.partition, PartitionMark(0))
+            marks[part.partition] = PartitionMark(
+                max(before.next_offset, part.next_offset), max(before.position, part.position)
+            )
+        number = old.batch + 1 if old else 0
+        return Ledger(self.mirror, report.topic, number, marks, report.account)
+
+
+def _joined_bounds(
+    partitions: Iterable[PartitionReport], key: tuple[str, ...]
+) -> dict[str, tuple[object, object]]:
+    """Join the partitions' key bounds; a column without bounds somewhere has none."""
+    parts = [p.key_bounds for p in partitions if p.files]
+    return {
+        name: (min(p[name][0] for p in parts), max(p[name][1] for p in parts))
+        for name in key
+        if parts and all(name in p for p in parts)
+    }
