@@ -1,6 +1,21 @@
-"""What a batch does to a table: its changes collapsed to one per key."""
+"""What a batch does to a table: the state of each key, its versions, or the log of its changes."""
 
-from cdc.plan.collapse import CollapsedChanges, after_truncate, collapse
-from cdc.plan.fill import fill
+from cdc.plan.append import log_rows
+from cdc.plan.collapse import CollapsedChanges, collapse
+from cdc.plan.fill import fill, lacking
+from cdc.plan.keys import touched_keys
+from cdc.plan.soft import collapse_soft, mark_deletes
+from cdc.plan.truncates import after_truncate, with_deletes_at
 
-__all__ = ["CollapsedChanges", "after_truncate", "collapse", "fill"]
+__all__ = [
+    "CollapsedChanges",
+    "after_truncate",
+    "collapse",
+    "collapse_soft",
+    "fill",
+    "lacking",
+    "log_rows",
+    "mark_deletes",
+    "touched_keys",
+    "with_deletes_at",
+]

@@ -3,14 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.model import OFFSET, OP, POSITION, Op, PartitionMark, Truncate
-
-FIRST = OFFSET + "_min"
-LAST = OFFSET + "_max"
+from cdc.model import OP, POSITION, Op, PartitionMark
+from cdc.plan.keys import first_and_last, in_offset_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,8 @@ def collapse(
         exact_snapshot: A row that the source's snapshot read never comes as an insert after it.
     """
     keys = list(key)
-    offsets = changes[OFFSET].to_numpy()
-    if len(offsets) > 1 and (np.diff(offsets) < 0).any():
-        changes = changes.take(pa.array(np.argsort(offsets, kind="stable")))
-    numbered = changes.select(keys).append_column(OFFSET, pa.array(np.arange(len(changes))))
-    ranges = numbered.group_by(keys, use_threads=False).aggregate(
-        [(OFFSET, "min"), (OFFSET, "max")]
-    )
-    first, last = ranges[FIRST].combine_chunks(), ranges[LAST].combine_chunks()
+    changes = in_offset_order(changes)
+    first, last = first_and_last(changes, keys)
     newest = changes.take(last)
     gone = pc.equal(newest[OP], Op.DELETE)
     live = newest.filter(pc.invert(gone))
@@ -78,14 +69,3 @@ def _is_new_row(
     if not exact_snapshot:
         return pa.chunked_array([pa.repeat(False, len(first))])
     return pc.and_(inserted, pc.greater(first[POSITION], mark.position))
-
-
-def after_truncate(changes: pa.Table, partition: int, truncate: Truncate) -> pa.Table:
-    """Drop the changes that a truncate wiped out.
-
-    Kafka orders a truncate against the changes of its own partition; for the other partitions of
-    the topic the source position does.
-    """
-    if partition == truncate.partition:
-        return changes.filter(pc.greater(changes[OFFSET], truncate.offset))
-    return changes.filter(pc.greater(changes[POSITION], truncate.position))

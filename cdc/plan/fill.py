@@ -1,73 +1,106 @@
 """Values that a change leaves out, since the source did not log what did not change."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.model import MISSING, OFFSET, OP, Op
+from cdc.model import DELETED, MISSING, OFFSET, OP, Op
+from cdc.plan.keys import ENDS, Mask, Numbers, in_offset_order, key_numbers, mask
 
-ROW = "row"
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
+NAMES = pa.list_(pa.string())
+# Changes that start a row: they take over nothing from one that was deleted before.
+STARTS = pa.array([Op.CREATE, Op.READ], pa.string())
 
 
 def fill(changes: pa.Table, key: Sequence[str], rows: pa.Table | None = None) -> pa.Table:
     """Give every change the values that it leaves out, as an earlier change of its key has them.
 
+    A delete that leaves out everything but its key, as `mark_deletes` makes it, gets the last
+    values of its row. Without a key nothing can be filled.
+
     Args:
         changes: Decoded changes of one topic partition, in any order.
         key: The table's key columns.
-        rows: What the table has of some keys: the key columns and those that changes leave out.
+        rows: What the table has of some keys: the key columns and those that changes leave out;
+            where rows that are marked as deleted stay, also the column that says so.
 
     Returns:
         The changes in the order of their offsets. What no earlier change has stays named in the
         column of what is missing; without any, that column is gone.
     """
-    if MISSING not in changes.column_names:
+    if MISSING not in changes.column_names or not key:
         return changes
-    names = pc.unique(changes[MISSING].combine_chunks().flatten()).to_pylist()
+    asked = 0 if rows is None else len(rows)
+    ghosts = np.zeros(asked + len(changes), bool)
+    changes = in_offset_order(changes)
     if rows is not None:
+        if DELETED in rows.column_names:
+            ghosts[:asked] = mask(rows[DELETED])
         changes = pa.concat_tables([_as_changes(rows, changes.schema), changes])
-    changes = changes.take(pa.array(np.argsort(changes[OFFSET].to_numpy(), kind="stable")))
     changes = changes.combine_chunks()
-    keys = _key_numbers(changes, key)
-    missing = changes[MISSING].combine_chunks()
-    # A row that was deleted has no value that a later one could take over.
-    deleted = pc.equal(changes[OP], Op.DELETE).to_numpy(zero_copy_only=False)
-    remaining: list[set[str]] = [set(value or ()) for value in missing.to_pylist()]
-    for name in names:
-        unsent = np.array([name in left for left in remaining])
-        source = _last_known(keys, known=~unsent)
-        fillable = unsent & (source >= 0) & ~deleted[source]
-        filled = (
-            changes[name]
-            .combine_chunks()
-            .take(pa.array(np.where(fillable, source, np.arange(len(keys)))))
-        )
+    keys = key_numbers(changes, key)
+    order = np.argsort(keys, kind="stable")
+    deleted = mask(pc.is_in(changes[OP], ENDS))
+    starts = mask(pc.is_in(changes[OP], STARTS))
+    names, left = _left_out(changes[MISSING].combine_chunks())
+    # A start finds no value beyond the last delete of its row, marked or not.
+    end = _last(keys, order, deleted)
+    for place, name in enumerate(names):
+        unsent = left[place]
+        source = _last(keys, order, ~unsent)
+        dead = deleted[source] | (starts & (ghosts[source] | (source < end)))
+        fillable = unsent & (source >= 0) & ~dead
+        taken = np.where(fillable, source, np.arange(len(keys)))
+        filled = changes[name].combine_chunks().take(pa.array(taken))
         changes = changes.set_column(
             changes.column_names.index(name), changes.schema.field(name), filled
         )
-        for row in np.flatnonzero(fillable).tolist():
-            remaining[row].discard(name)
-    left = [sorted(value) or None for value in remaining]
+        left[place] = unsent & ~fillable
+    changes = changes.slice(asked)
     place = changes.column_names.index(MISSING)
-    if rows is not None:
-        changes, left = changes.slice(len(rows)), left[len(rows) :]
-    if not any(left):
+    if not left[:, asked:].any():
         return changes.remove_column(place)
-    return changes.set_column(place, MISSING, pa.array(left, pa.list_(pa.string())))
+    return changes.set_column(place, MISSING, _named(names, left[:, asked:]))
+
+
+def lacking(changes: pa.Table, key: Sequence[str]) -> pa.Table | None:
+    """Give the keys of changes that still leave out a value, and the names of those, if any."""
+    if MISSING not in changes.column_names:
+        return None
+    found = changes.filter(changes[MISSING].is_valid())
+    return found.select([*key, MISSING]) if len(found) else None
+
+
+def _left_out(missing: pa.ListArray) -> tuple[list[str], Mask]:
+    """Give the names that occur, and for each of them which rows leave it out."""
+    flat = missing.flatten()
+    names: list[str] = pc.unique(flat).to_pylist()
+    left = np.zeros((len(names), len(missing)), bool)
+    if names:
+        codes = pc.index_in(flat, pa.array(names, flat.type)).to_numpy()
+        left[codes, pc.list_parent_indices(missing).to_numpy()] = True
+    return names, left
+
+
+def _named(names: Sequence[str], left: Mask) -> pa.ListArray:
+    """Write down which names each row leaves out; null where it leaves out none."""
+    by_name = np.argsort(np.array(names, object))
+    rows, places = np.nonzero(left[by_name].T)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=left.shape[1]))])
+    values = pa.array(names, pa.string()).take(pa.array(by_name[places]))
+    lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
+    return pc.if_else(pa.array(left.any(axis=0)), lists, pa.scalar(None, NAMES))
 
 
 def _as_changes(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Make rows of the table changes that came before all others; what they lack is unknown."""
-    lacking = [field.name for field in schema if field.name not in rows.column_names]
+    unknown = [field.name for field in schema if field.name not in rows.column_names]
     known = {
         OFFSET: pa.array([-1] * len(rows), pa.int64()),
         OP: pa.array([Op.READ] * len(rows), pa.string()),
-        MISSING: pa.array([lacking] * len(rows), pa.list_(pa.string())),
+        MISSING: pa.array([unknown] * len(rows), NAMES),
     }
     columns = [
         known[field.name]
@@ -80,23 +113,8 @@ def _as_changes(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _key_numbers(changes: pa.Table, key: Sequence[str]) -> Numbers:
-    """Number the rows so that those of one key have the same number."""
-    rows = changes.select(list(key)).append_column(ROW, pa.array(np.arange(len(changes))))
-    groups = rows.group_by(list(key), use_threads=False).aggregate([(ROW, "list")])
-    lists = groups[f"{ROW}_list"].combine_chunks()
-    numbers = np.empty(len(changes), np.int64)
-    lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
-    numbers[lists.flatten().to_numpy()] = np.repeat(np.arange(len(lists)), lengths)
-    return numbers
-
-
-def _last_known(
-    keys: Numbers,
-    known: Mask,
-) -> Numbers:
-    """Give for each row the last one of its key, at or before it, of which something is known."""
-    order = np.argsort(keys, kind="stable")
+def _last(keys: Numbers, order: Numbers, known: Mask) -> Numbers:
+    """Give for each row the last one of its key, at or before it, that is known; -1 for none."""
     candidates = np.where(known[order], np.arange(len(order)), -1)
     newest = np.maximum.accumulate(candidates)
     sorted_keys = keys[order]

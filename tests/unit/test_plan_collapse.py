@@ -1,15 +1,15 @@
 """Many changes of a key become the one that counts."""
 
 import random
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, PartitionMark, Truncate
-from cdc.plan import CollapsedChanges, after_truncate, collapse
+from cdc.model import NO_POSITION, OFFSET, OP, POSITION, PartitionMark
+from cdc.plan import CollapsedChanges, collapse, touched_keys
 
 NEW_TABLE = None  # no mark: nothing of the partition has been applied
 
@@ -210,7 +210,11 @@ def test_the_keys_columns_come_in_the_keys_order() -> None:
         ),
         (pa.bool_(), [True, False]),
         (pa.binary(), [b"", b"\x00", b"\x00\x00"]),
-        (pa.float64(), [0.5, -0.5]),
+        (pa.float64(), [0.5, -0.5, 0.0]),
+        (pa.float32(), [0.5, -0.5]),
+        (pa.time64("us"), [time(0), time(0, 0, 0, 1), time(23, 59, 59, 999_999)]),
+        (pa.binary(2), [b"ab", b"ac"]),
+        (pa.large_string(), ["a", "b"]),
     ],
     ids=str,
 )
@@ -228,6 +232,62 @@ def test_keys_of_every_type_are_told_apart(kind: pa.DataType, values: list[Any])
     assert live(collapsed) == {**dict.fromkeys(values[1:], "a"), values[-1]: "b"}
     assert ids(collapsed.deleted) == [values[0]]
     assert ids(collapsed.replaced) == sorted(values)
+
+
+def test_null_is_a_key_like_any_other() -> None:
+    changes = changes_of(
+        (None, "a", "c", 1), (1, "b", "c", 2), (None, "c", "u", 3), (2, None, "d", 4)
+    )
+
+    collapsed = collapse(changes, ["id"], PartitionMark(0, 1000), empty=False)
+
+    assert live(collapsed) == {None: "c", 1: "b"}
+    assert set(collapsed.replaced["id"].to_pylist()) == {None, 1, 2}
+    assert collapsed.superseded == 1
+
+
+def test_nulls_in_a_composite_key_are_told_apart_by_the_other_columns() -> None:
+    changes = changes_of(
+        (None, "a", "c", 1),
+        (None, None, "c", 2),
+        (1, None, "c", 3),
+        (None, "a", "d", 4),
+        (None, None, "u", 5),
+    )
+
+    collapsed = collapse(changes, ["id", "value"], PartitionMark(0, 1000), empty=False)
+
+    pairs = {(row["id"], row["value"]) for row in collapsed.live.to_pylist()}
+    assert pairs == {(None, None), (1, None)}
+    assert collapsed.deleted.to_pylist() == [{"id": None, "value": "a"}]
+
+
+@pytest.mark.parametrize("name", ["row", "_row", "min", "offset"])
+def test_a_key_column_may_have_any_name(name: str) -> None:
+    changes = changes_of((1, "a", "c", 1), (1, "b", "u", 2), (2, "c", "c", 3))
+    changes = changes.rename_columns([name, *changes.column_names[1:]])
+
+    assert collapse(changes, [name], NEW_TABLE, empty=False).live["value"].to_pylist() == ["b", "c"]
+
+
+def test_not_a_number_is_one_key() -> None:
+    nan = float("nan")
+    changes = changes_of((nan, "a", "c", 1), (nan, "b", "u", 2), key_type=pa.float64())
+
+    assert collapse(changes, ["id"], NEW_TABLE, empty=False).live["value"].to_pylist() == ["b"]
+
+
+def test_of_equal_offsets_the_later_in_the_table_wins() -> None:
+    # What stands for a truncate has the offset of the change that it follows.
+    changes = changes_of((2, "x", "c", 9), (1, "a", "c", 5), (1, None, "d", 5), (1, "b", "c", 5))
+
+    assert live(collapse(changes, ["id"], NEW_TABLE, empty=False)) == {1: "b", 2: "x"}
+
+
+def test_every_key_with_a_change_is_touched_once() -> None:
+    changes = changes_of((1, "a", "c", 1), (None, "b", "c", 2), (1, None, "d", 3))
+
+    assert touched_keys(changes, ["id"]).to_pylist() == [{"id": 1}, {"id": None}]
 
 
 def test_no_change_collapses_to_nothing() -> None:
@@ -260,24 +320,3 @@ def test_the_end_is_that_of_applying_the_changes_one_by_one(seed: int) -> None:
     touched = {change[0] for change in changes}
     assert collapsed.superseded == len(changes) - len(touched)
     assert set(ids(collapsed.deleted)) == {key for key in before if key in touched - rows.keys()}
-
-
-def test_a_truncate_wipes_what_came_before_it_in_its_own_partition() -> None:
-    changes = changes_of((1, "a", "c", 4, 999), (2, "b", "c", 5, 999), (3, "c", "c", 6, 1))
-
-    kept = after_truncate(changes, 0, Truncate(0, offset=5, position=500))
-
-    assert kept["id"].to_pylist() == [3]
-
-
-def test_a_truncate_wipes_by_position_in_another_partition() -> None:
-    changes = changes_of(
-        (1, "a", "c", 999, 499),
-        (2, "b", "c", 999, 500),
-        (3, "c", "c", 1, 501),
-        (4, "d", "c", 2, -1),
-    )
-
-    kept = after_truncate(changes, 1, Truncate(0, offset=5, position=500))
-
-    assert kept["id"].to_pylist() == [3]

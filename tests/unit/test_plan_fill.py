@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from cdc.model import MISSING, OFFSET, OP
-from cdc.plan import fill
+from cdc.plan import fill, lacking
 
 NAMES = ["id", "a", "b", OP, OFFSET, MISSING]
 
@@ -105,6 +105,47 @@ def test_a_row_deleted_in_the_batch_takes_nothing_from_the_table() -> None:
     filled = fill(changes((1, None, None, "d", None), (1, None, "x", "u", ["a"])), ["id"], rows)
 
     assert filled[MISSING].to_pylist() == [None, ["a"]]
+
+
+def test_a_row_of_the_table_is_found_by_a_key_of_null() -> None:
+    rows = pa.table({"id": pa.array([None], pa.int64()), "a": ["table"]})
+    batch = changes((1, None, "x", "u", ["a"]))
+    batch = batch.set_column(0, "id", pa.array([None], pa.int64()))
+
+    assert values(fill(batch, ["id"], rows)) == [(None, "table", "x")]
+
+
+def test_a_key_column_may_be_named_row() -> None:
+    batch = changes((1, "a", "b", "c", None), (1, None, "x", "u", ["a"]))
+
+    filled = fill(batch.rename_columns(["row", *NAMES[1:]]), ["row"])
+
+    assert filled["a"].to_pylist() == ["a", "a"]
+
+
+def test_changes_of_a_table_without_a_key_stay_as_they_are() -> None:
+    batch = changes((1, "a", "b", "c", None), (1, None, "x", "u", ["a"]))
+
+    assert fill(batch, []) is batch
+
+
+def test_what_is_still_lacking_is_named_with_its_key() -> None:
+    filled = fill(
+        changes(
+            (1, "a", "b", "c", None),
+            (2, None, None, "u", ["b", "a"]),
+            (1, None, "x", "u", ["a"]),
+            (3, "a", None, "u", ["b"]),
+        ),
+        ["id"],
+    )
+
+    found = lacking(filled, ["id"])
+
+    assert found is not None
+    assert found.to_pylist() == [{"id": 2, MISSING: ["a", "b"]}, {"id": 3, MISSING: ["b"]}]
+    assert lacking(filled.slice(0, 1), ["id"]) is None
+    assert lacking(filled.drop([MISSING]), ["id"]) is None
 
 
 def test_whole_changes_are_left_alone() -> None:

@@ -1,0 +1,21 @@
+"""Every change a row: the table is the log of its source."""
+
+import pyarrow as pa
+
+from cdc.model import PARTITION
+from cdc.plan.collapse import CollapsedChanges
+
+
+def log_rows(changes: pa.Table, partition: int) -> CollapsedChanges:
+    """Make a row of every change, which names its partition; nothing in the table is replaced.
+
+    Changes keep their columns of op, offset, position and time, and say what they still lack.
+    """
+    number = pa.repeat(pa.scalar(partition, pa.int32()), len(changes))
+    nothing = changes.slice(0, 0)
+    return CollapsedChanges(
+        live=changes.append_column(pa.field(PARTITION, pa.int32()), number),
+        replaced=nothing,
+        deleted=nothing,
+        superseded=0,
+    )
