@@ -219,7 +219,8 @@ class PartitionWork:
             return self._report(Account(read=self.read), news=News(missing=missing))
         files: list[WrittenFile] = []
         if len(collapsed.live):
-            files.append(plan.writer.write_rows(collapsed.live))
+            written = plan.writer.write_rows(collapsed.live, self.partition)
+            files += [one.file for one in written]
         if plan.rule.deletes is DeleteKind.EQUALITY:
             kind, keys = FileKind.EQUALITY_DELETES, collapsed.replaced
         else:
@@ -301,7 +302,7 @@ class PartitionWork:
                 "time": pa.array([now] * len(records), pa.timestamp("us", "UTC")),
             }
         ).filter(new)
-        return plan.writer.write_rows(rows, FileKind.QUARANTINED) if len(rows) else None
+        return plan.writer.write_quarantined(rows) if len(rows) else None
 
 
 def _split_by_partition(

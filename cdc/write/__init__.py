@@ -1,5 +1,5 @@
 """Arrow tables to Parquet files, on the executors."""
 
-from cdc.write.parquet_files import FileWriter
+from cdc.write.parquet_files import FileWriter, WrittenRows
 
-__all__ = ["FileWriter"]
+__all__ = ["FileWriter", "WrittenRows"]

@@ -33,6 +33,7 @@ HOMES = {
     "pydantic_core": "cdc.config.load",
     "tenacity": "cdc.runtime.mirror",
     "py4j": "cdc.commit",
+    "pyiceberg_core": "cdc.write.transforms",
 }
 MAY_SHARE = {("mariadb", "mysql")}  # the only database that knows another one
 

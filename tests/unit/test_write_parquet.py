@@ -9,7 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.model import OFFSET, OP, FileKind, SourceColumn, SourceSchema, SourceType, WrittenFile
+from cdc.model import (
+    OFFSET,
+    OP,
+    FileKind,
+    SourceColumn,
+    SourceSchema,
+    SourceType,
+    WrittenFile,
+    lane_of,
+)
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from cdc.write import FileWriter
 from connectors import DIALECTS
@@ -43,20 +52,27 @@ def local(written: WrittenFile) -> Path:
     return Path("/" + written.path.removeprefix("file:").lstrip("/"))
 
 
+def one_file(writer: FileWriter, rows: pa.Table, lane: int | None = None) -> WrittenFile:
+    """Write rows that lie in one partition."""
+    (written,) = writer.write_rows(rows, lane)
+    assert written.rows is None  # all rows, in their order
+    return written.file
+
+
 @pytest.fixture
 def writer(tmp_path: Path) -> FileWriter:
     return FileWriter(f"{tmp_path}/data", SCHEMA, {})
 
 
 def test_rows_come_back_without_the_mirrors_own_columns(writer: FileWriter) -> None:
-    written = writer.write_rows(changes(ROWS))
+    written = one_file(writer, changes(ROWS))
 
     assert pq.read_table(local(written)).to_pylist() == ROWS
     assert written.kind is FileKind.DATA
 
 
 def test_a_files_description_has_its_true_size_and_rows(writer: FileWriter) -> None:
-    written = writer.write_rows(changes(ROWS * 1000))
+    written = one_file(writer, changes(ROWS * 1000))
 
     assert written.size == local(written).stat().st_size
     assert written.rows == 2000
@@ -78,14 +94,14 @@ def field_ids(file: Path) -> dict[str, int]:
 
 
 def test_every_column_carries_its_field_id_at_every_depth(writer: FileWriter) -> None:
-    written = writer.write_rows(changes(ROWS))
+    written = one_file(writer, changes(ROWS))
 
     columns = ["region", "id", "note", "tags", "at", "tags.element", "at.x"]
     assert field_ids(local(written)) == {name: id_ for id_, name in enumerate(columns, 1)}
 
 
 def test_the_key_is_required_and_the_rest_optional(writer: FileWriter) -> None:
-    written = writer.write_rows(changes(ROWS))
+    written = one_file(writer, changes(ROWS))
 
     schema = pq.ParquetFile(local(written)).schema_arrow
     assert {field.name: field.nullable for field in schema} == {
@@ -98,7 +114,7 @@ def test_the_key_is_required_and_the_rest_optional(writer: FileWriter) -> None:
 
 
 def test_every_column_is_compressed_with_zstd(writer: FileWriter) -> None:
-    written = writer.write_rows(changes(ROWS))
+    written = one_file(writer, changes(ROWS))
 
     group = pq.ParquetFile(local(written)).metadata.row_group(0)
     assert {group.column(n).compression for n in range(group.num_columns)} == {"ZSTD"}
@@ -118,17 +134,35 @@ def test_a_key_file_has_the_key_alone_with_its_ids(writer: FileWriter, kind: Fil
 
 def test_equality_deletes_can_be_told_by_their_name(writer: FileWriter) -> None:
     deletes = writer.write_keys(FileKind.EQUALITY_DELETES, changes(ROWS), KEY)
-    rows = writer.write_rows(changes(ROWS))
+    rows = one_file(writer, changes(ROWS))
 
     assert deletes.path.endswith("-deletes.parquet")
     assert not rows.path.endswith("-deletes.parquet")
 
 
 def test_writing_twice_writes_two_files(writer: FileWriter) -> None:
-    first, second = (writer.write_rows(changes(ROWS)) for _ in range(2))
+    first, second = (one_file(writer, changes(ROWS)) for _ in range(2))
 
     assert first.path != second.path
     assert local(first).read_bytes() == local(second).read_bytes()
+
+
+def test_a_file_of_rows_is_named_after_its_kafka_partition(writer: FileWriter) -> None:
+    assert lane_of(one_file(writer, changes(ROWS), 7).path) == 7
+    assert lane_of(one_file(writer, changes(ROWS), 123456).path) == 123456
+    assert lane_of(one_file(writer, changes(ROWS)).path) is None
+
+
+def test_no_rows_make_no_file(writer: FileWriter, tmp_path: Path) -> None:
+    assert writer.write_rows(changes([]), 0) == ()
+    assert list(tmp_path.rglob("*.parquet")) == []
+
+
+def test_quarantined_rows_are_one_file(writer: FileWriter) -> None:
+    written = writer.write_quarantined(changes(ROWS))
+
+    assert written.kind is FileKind.QUARANTINED
+    assert pq.read_table(local(written)).to_pylist() == ROWS
 
 
 @pytest.mark.parametrize("scheme", ["", "file:", "file://", "file:///"])
@@ -137,16 +171,18 @@ def test_a_file_lies_under_the_location_in_the_locations_own_words(
 ) -> None:
     location = f"{scheme}{str(tmp_path).lstrip('/') if scheme == 'file:///' else tmp_path}/a b/data"
 
-    written = FileWriter(location, SCHEMA, {}).write_rows(changes(ROWS))
+    written = one_file(FileWriter(location, SCHEMA, {}), changes(ROWS))
 
     assert written.path.startswith(location + "/")
+    with FileWriter(location, SCHEMA, {}).open(written.path) as file:
+        assert pq.read_table(file).to_pylist() == ROWS
     assert [file.parent for file in tmp_path.rglob("*.parquet")] == [tmp_path / "a b" / "data"]
 
 
 def test_chunked_and_sliced_changes_are_written_whole(writer: FileWriter) -> None:
     table = pa.concat_tables([changes(ROWS), changes(ROWS).slice(1), changes([])])
 
-    written = writer.write_rows(table)
+    written = one_file(writer, table)
 
     assert pq.read_table(local(written))["id"].to_pylist() == [1, 2, 2]
 
@@ -154,7 +190,7 @@ def test_chunked_and_sliced_changes_are_written_whole(writer: FileWriter) -> Non
 def test_the_columns_order_is_the_tables(writer: FileWriter) -> None:
     table = changes(ROWS).select(["note", "at", "id", "tags", "region"])
 
-    written = writer.write_rows(table)
+    written = one_file(writer, table)
 
     assert pq.read_schema(local(written)).names == SCHEMA.names
 
@@ -183,7 +219,7 @@ def test_wide_decimals_and_timestamps_keep_their_logical_types(tmp_path: Path) -
         }
     )
 
-    written = FileWriter(str(tmp_path), schema, {}).write_rows(table)
+    written = one_file(FileWriter(str(tmp_path), schema, {}), table)
 
     assert pq.read_table(local(written)).schema.types == schema.types
     assert pq.read_table(local(written)).equals(table)
