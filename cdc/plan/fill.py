@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.model import DELETED, MISSING, OFFSET, OP, Op
-from cdc.plan.keys import ENDS, Mask, Numbers, in_offset_order, key_numbers, mask
+from cdc.plan.keys import ENDS, Mask, Numbers, by_key, in_offset_order, mask
 
 NAMES = pa.list_(pa.string())
 # Changes that start a row: they take over nothing from one that was deleted before.
@@ -40,19 +40,18 @@ def fill(changes: pa.Table, key: Sequence[str], rows: pa.Table | None = None) ->
             ghosts[:asked] = mask(rows[DELETED])
         changes = pa.concat_tables([_as_changes(rows, changes.schema), changes])
     changes = changes.combine_chunks()
-    keys = key_numbers(changes, key)
-    order = np.argsort(keys, kind="stable")
+    order, keys = by_key(changes, key)
     deleted = mask(pc.is_in(changes[OP], ENDS))
     starts = mask(pc.is_in(changes[OP], STARTS))
     names, left = _left_out(changes[MISSING].combine_chunks())
     # A start finds no value beyond the last delete of its row, marked or not.
-    end = _last(keys, order, deleted)
+    end = _last(order, keys, deleted)
     for place, name in enumerate(names):
         unsent = left[place]
-        source = _last(keys, order, ~unsent)
+        source = _last(order, keys, ~unsent)
         dead = deleted[source] | (starts & (ghosts[source] | (source < end)))
         fillable = unsent & (source >= 0) & ~dead
-        taken = np.where(fillable, source, np.arange(len(keys)))
+        taken = np.where(fillable, source, np.arange(len(order)))
         filled = changes[name].combine_chunks().take(pa.array(taken))
         changes = changes.set_column(
             changes.column_names.index(name), changes.schema.field(name), filled
@@ -113,12 +112,10 @@ def _as_changes(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _last(keys: Numbers, order: Numbers, known: Mask) -> Numbers:
+def _last(order: Numbers, keys: Numbers, known: Mask) -> Numbers:
     """Give for each row the last one of its key, at or before it, that is known; -1 for none."""
-    candidates = np.where(known[order], np.arange(len(order)), -1)
-    newest = np.maximum.accumulate(candidates)
-    sorted_keys = keys[order]
-    same = (newest >= 0) & (sorted_keys[newest] == sorted_keys)
-    found = np.full(len(keys), -1, np.int64)
+    newest = np.maximum.accumulate(np.where(known[order], np.arange(len(order)), -1))
+    same = (newest >= 0) & (keys[newest] == keys)
+    found = np.full(len(order), -1, np.int64)
     found[order] = np.where(same, order[newest], -1)
     return found

@@ -32,14 +32,23 @@ def first_and_last(changes: pa.Table, key: Sequence[str]) -> tuple[pa.Array, pa.
     return ranges[f"{ROW}_min"].combine_chunks(), ranges[f"{ROW}_max"].combine_chunks()
 
 
-def key_numbers(changes: pa.Table, key: Sequence[str]) -> Numbers:
-    """Number the rows so that those of one key have the same number; nulls in a key are equal."""
+def by_key(changes: pa.Table, key: Sequence[str]) -> tuple[Numbers, Numbers]:
+    """Give the row numbers sorted by key, and the number of the key of each of them.
+
+    The rows of one key keep their order; nulls in a key are equal.
+    """
     rows = changes.select(list(key)).append_column(ROW, pa.array(np.arange(len(changes))))
     groups = rows.group_by(list(key), use_threads=False).aggregate([(ROW, "list")])
     lists = groups[f"{ROW}_list"].combine_chunks()
-    numbers = np.empty(len(changes), np.int64)
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
-    numbers[lists.flatten().to_numpy()] = np.repeat(np.arange(len(lists)), lengths)
+    return lists.flatten().to_numpy(), np.repeat(np.arange(len(lists)), lengths)
+
+
+def key_numbers(changes: pa.Table, key: Sequence[str]) -> Numbers:
+    """Number the rows so that those of one key have the same number; nulls in a key are equal."""
+    order, sorted_keys = by_key(changes, key)
+    numbers = np.empty(len(changes), np.int64)
+    numbers[order] = sorted_keys
     return numbers
 
 

@@ -154,6 +154,19 @@ def test_whole_changes_are_left_alone() -> None:
     assert fill(whole, ["id"]) is whole
 
 
+def test_the_changes_of_a_key_stay_in_order_however_many_there_are() -> None:
+    size, keys = 200_000, 8  # more rows than Arrow groups at a time
+    places = np.arange(size)
+    sent = (places // keys) % 3 == 0
+    missing = pa.array([None if whole else ["a"] for whole in sent], pa.list_(pa.string()))
+    batch = pa.table({"id": places % keys, "a": places, OP: pa.repeat("u", size), OFFSET: places})
+
+    filled = fill(batch.append_column(MISSING, missing), ["id"])
+
+    wanted = np.maximum.accumulate(np.where(sent, places, -1).reshape(-1, keys), axis=0)
+    assert (filled["a"].to_numpy() == wanted.ravel()).all()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_filling_equals_going_through_the_changes_one_by_one(seed: int) -> None:
     dice = np.random.default_rng(seed)
