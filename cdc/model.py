@@ -31,6 +31,9 @@ KEY_PROPERTY: Final = RESERVED + "key"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 
+# The offset of the first record that Kafka still has of a partition, as its clients write it.
+EARLIEST: Final = -2
+
 # The position of a change whose source block names none: older than every other.
 NO_POSITION: Final = -1
 
@@ -172,6 +175,16 @@ class PartitionMark:
 
 
 @dataclass(frozen=True, slots=True)
+class Truncate:
+    """Where a truncate stands: in its own partition by offset, elsewhere by source position."""
+
+    partition: int
+    offset: int
+    position: int
+    time: int | None = None  # microseconds since 1970, as the source has it
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """What a table has applied, kept in the table's own commits."""
 
@@ -180,11 +193,14 @@ class Ledger:
     batch: int
     partitions: Mapping[int, PartitionMark]
     account: Account = field(default_factory=Account)
+    # The last truncate, as long as a partition may still hold changes from before it.
+    truncate: Truncate | None = None
 
     def to_json(self) -> str:
         """Write the ledger as the text that a snapshot summary carries."""
         marks = {str(p): [m.next_offset, m.position] for p, m in sorted(self.partitions.items())}
-        a = self.account
+        a, t = self.account, self.truncate
+        barrier = {"truncate": [t.partition, t.offset, t.position, t.time]} if t else {}
         return json.dumps(
             {
                 "mirror": self.mirror,
@@ -196,6 +212,7 @@ class Ledger:
                 "superseded": a.superseded,
                 "duplicates": a.duplicates,
                 "quarantined": a.quarantined,
+                **barrier,
             },
             separators=(",", ":"),
         )
@@ -207,7 +224,8 @@ class Ledger:
         marks = {int(p): PartitionMark(*mark) for p, mark in raw["partitions"].items()}
         counts = (raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
         account = Account(*counts, raw.get("quarantined", 0))  # older ledgers have none
-        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account)
+        truncate = Truncate(*raw["truncate"]) if "truncate" in raw else None
+        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, truncate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,16 +289,6 @@ def lane_of(path: str) -> int | None:
     """Read from a data file's name which Kafka partition's keys it holds."""
     found = LANE_NAME.search(path)
     return int(found[1]) if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """Where a truncate stands: in its own partition by offset, elsewhere by source position."""
-
-    partition: int
-    offset: int
-    position: int
-    time: int | None = None  # microseconds since 1970, as the source has it
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cdc.config.checks import interval_seconds
 from cdc.config.choices import (
     ApplyMode,
     CatalogType,
@@ -60,6 +61,7 @@ __all__ = [
     "TablesConfig",
     "TargetConfig",
     "TargetRule",
+    "interval_seconds",
     "load_config",
     "not_yet",
     "partition_fields",

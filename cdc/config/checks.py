@@ -36,7 +36,15 @@ NO_REGISTRY = Problem(
 
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
 _TOPIC_GLOB = re.compile(r"[A-Za-z0-9._*?!\[\]-]+")
-_INTERVAL = re.compile(r"\d+ +(microsecond|millisecond|second|minute|hour|day)s?", re.IGNORECASE)
+_SECONDS = {
+    "microsecond": 1e-6,
+    "millisecond": 1e-3,
+    "second": 1.0,
+    "minute": 60.0,
+    "hour": 3600.0,
+    "day": 86400.0,
+}
+_INTERVAL = re.compile(rf"\d+ +({'|'.join(_SECONDS)})s?", re.IGNORECASE)
 
 STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
 
@@ -195,6 +203,12 @@ def interval(value: str) -> None:
     """Accept an interval as Spark reads it: a number and a unit."""
     if not _INTERVAL.fullmatch(value):
         raise _misfit("must be a number and a unit", 'Such as "10 seconds" or "1 minute".')
+
+
+def interval_seconds(value: str) -> float:
+    """Read an interval."""
+    number, unit = value.split()
+    return int(number) * _SECONDS[unit.lower().rstrip("s")]
 
 
 def format_version(value: object) -> None:

@@ -186,6 +186,11 @@ class StreamConfig:
     max_records: Annotated[
         int, Check(checks.positive, before=True), "Most records that one batch takes"
     ] = 500_000
+    retry_parked: Annotated[
+        str,
+        Check(checks.interval),
+        "Time after which a parked table is tried again",
+    ] = "5 minutes"
     checkpoint: Annotated[
         str, Check(checks.location), "Scratch folder of the stream; the tables hold the truth"
     ] = "mirror/checkpoint"

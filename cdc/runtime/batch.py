@@ -15,7 +15,6 @@ import pickle
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import reduce
 
 import pyarrow as pa
@@ -25,8 +24,9 @@ from cdc.apply import rows_of_keys
 from cdc.commit import translated
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
-from cdc.model import MISSING, Account, PartitionReport, TargetId, Truncate
+from cdc.model import MISSING, Account, PartitionReport, TargetId
 from cdc.observe import BatchProgress
+from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
 from cdc.runtime.tables import Tables
@@ -47,14 +47,6 @@ Offsets = Mapping[tuple[str, int], int]
 # Reads given records once more: from the first offsets up to the next ones.
 Reread = Callable[[Offsets, Offsets], DataFrame]
 Reports = dict[TargetId, TargetReports]
-
-
-@dataclass(slots=True)
-class BatchPlan:
-    """What is known of a batch beyond the tables' own state; grows as its records tell more."""
-
-    truncates: dict[TargetId, Truncate] = field(default_factory=dict)
-    rows: dict[TargetId, pa.Table] = field(default_factory=dict)
 
 
 class BatchRunner:
@@ -95,7 +87,7 @@ class BatchRunner:
         """Step 2: write the files of all tables, or of some."""
         task = WriteTask(
             self._dialect,
-            self._tables.plans(plan.truncates, plan.rows, only),
+            self._tables.plans(plan, only),
             frozenset(self._tables.parked_topics),
             self._tables.wire,
         )
@@ -126,6 +118,9 @@ class BatchRunner:
             if failure is not None:
                 raise failure
             self._tables.evolve(report.id, report.news)
+            if report.truncate is not None:
+                plan.truncates[report.id] = report.truncate
+                plan.rewinds[report.id] = self._tables[report.id].rewind(report.truncate)
             if report.missing is not None:
                 plan.rows[report.id] = self._look_up(report.id, report.missing)
         except MirrorError as error:
@@ -134,8 +129,6 @@ class BatchRunner:
             self._park(report, error)
             return False
         self._remove(report)
-        if report.truncate is not None:
-            plan.truncates[report.id] = report.truncate
         return True
 
     def _look_up(self, target: TargetId, missing: pa.Table) -> pa.Table:
@@ -159,6 +152,11 @@ class BatchRunner:
         parts = [part for report in reports for part in report.partitions]
         first = {(p.topic, p.partition): p.first_offset for p in parts}
         next_ = {(p.topic, p.partition): p.next_offset for p in parts}
+        for report in reports:
+            for partition, mark in plan.rewinds.get(report.id, {}).items():
+                place = report.topic, partition
+                first[place] = min(mark.next_offset, first.get(place, mark.next_offset))
+                next_.setdefault(place, self._tables[report.id].marks[partition].next_offset)
         only = [
             target
             for report in reports
@@ -180,7 +178,7 @@ class BatchRunner:
                 logger.warning("written again table=%s reason=%s", target[1], conflict)
                 self._remove(reports[target])
                 self._tables.reopen(target)
-                plan.rows.pop(target, None)
+                plan.forget(target)
             reports = self._evolve(
                 self._write_again([reports[target] for target in lost], plan), plan
             )
@@ -198,7 +196,10 @@ class BatchRunner:
         with ThreadPoolExecutor(COMMIT_THREADS, thread_name_prefix="commit") as threads:
             futures = {
                 report.id: threads.submit(
-                    self._table_commit, self._tables[report.id], report, report.id in plan.truncates
+                    self._table_commit,
+                    self._tables[report.id],
+                    report,
+                    plan.truncates.get(report.id),
                 )
                 for report in pending
             }

@@ -4,6 +4,7 @@ import logging
 import shutil
 import signal
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from tenacity import (
 )
 
 from cdc.commit import IcebergCatalog
-from cdc.config import MirrorConfig
+from cdc.config import MirrorConfig, interval_seconds
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
@@ -70,6 +71,7 @@ class Mirror:
         self._stop = stop
         self._summary = RunSummary()
         self._between_batches = threading.Lock()
+        self._pause = threading.Event()
         self._failure: Exception | None = None
         self._streamed = False
 
@@ -86,7 +88,8 @@ class Mirror:
             batches = self._summary.batches
             try:
                 retrying(self._stream, once=once)
-                break
+                if once:
+                    break
             except MirrorError as error:
                 if not error.retryable or self._summary.batches == batches:
                     raise
@@ -108,10 +111,11 @@ class Mirror:
             reread=partial(read_range, self._spark, self._config),
         )
         self._failure = None
+        self._pause.clear()
 
         def apply(records: DataFrame, number: int) -> None:
             with self._between_batches:
-                if self._stop.is_set():
+                if self._stop.is_set() or self._pause.is_set():
                     return  # the tables hold the truth: what Spark thinks is done does not matter
                 try:
                     self._summary.add(*runner.run(records, number))
@@ -131,17 +135,26 @@ class Mirror:
                 query = writer.trigger(processingTime=self._config.stream.trigger).start()
             self._streamed = True
             try:
-                self._wait(query)
+                self._wait(query, tables)
             finally:
                 self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
 
-    def _wait(self, query: StreamingQuery) -> None:
-        """Wait for the stream's end; when told to stop, let the batch in hand finish first."""
+    def _wait(self, query: StreamingQuery, tables: Tables) -> None:
+        """Wait for the stream's end; when told to stop, let the batch in hand finish first.
+
+        A stream with parked tables ends by itself after a while: the next one starts from the
+        ledgers, so the parked tables are tried again and catch up, and the others lose nothing.
+        """
+        patience = interval_seconds(self._config.stream.retry_parked)
+        started = time.monotonic()
         try:
             while not query.awaitTermination(WAIT_SECONDS):
                 if not self._between_batches.locked():
                     beat()
-                if self._stop.is_set():
+                if tables.parked and time.monotonic() - started > patience:
+                    logger.info("trying again parked=%d", len(tables.parked))
+                    self._pause.set()
+                if self._stop.is_set() or self._pause.is_set():
                     with self._between_batches:
                         pass
                     query.stop()

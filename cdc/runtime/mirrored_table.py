@@ -1,10 +1,20 @@
 """One open table of a mirror."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ResolvedRule
-from cdc.model import Ledger, SourceSchema, SourceTable, TargetId
+from cdc.model import (
+    EARLIEST,
+    LEDGER_PROPERTY,
+    Ledger,
+    PartitionMark,
+    SourceSchema,
+    SourceTable,
+    TargetId,
+    Truncate,
+)
 from cdc.runtime.target_plan import TargetPlan
 
 
@@ -37,6 +47,38 @@ class MirroredTable:
         return self.topic, self.table.name
 
     @property
+    def marks(self) -> dict[int, PartitionMark]:
+        """How far each partition has been applied."""
+        return dict(self.ledger.partitions) if self.ledger else {}
+
+    @property
     def key(self) -> tuple[str, ...]:
         """The key columns, which alone are required."""
         return tuple(column.name for column in self.table.schema.fields if column.required)
+
+    def rewind(self, truncate: Truncate) -> dict[int, PartitionMark]:
+        """Find where to read partitions again that are ahead of a truncate.
+
+        Their rows go with all others, though some are newer than the truncate. The newest ledger
+        at which a partition was not past it yet tells where to start; what is older than the
+        truncate is dropped there.
+        """
+        ahead = {
+            partition
+            for partition, mark in self.marks.items()
+            if partition != truncate.partition and mark.position > truncate.position
+        }
+        found: dict[int, PartitionMark] = {}
+        for ledger in self._past_ledgers() if ahead else ():
+            for partition in ahead - found.keys():
+                mark = ledger.partitions.get(partition)
+                if mark is None or mark.position <= truncate.position:
+                    found[partition] = mark or PartitionMark(EARLIEST)
+            if len(found) == len(ahead):
+                break
+        return {partition: found.get(partition, PartitionMark(EARLIEST)) for partition in ahead}
+
+    def _past_ledgers(self) -> Iterator[Ledger]:
+        for summary in self.table.summaries():
+            if LEDGER_PROPERTY in summary:
+                yield Ledger.from_json(summary[LEDGER_PROPERTY])

@@ -24,6 +24,7 @@ def starting_offsets(
         topics = reader.matching(config.source.topics)
         ranges = reader.ranges(topics)
         samples = reader.peek(ranges)
+    tables.widths.update({topic: len(partitions) for topic, partitions in topics.items()})
     logger.info("topics=%d partitions=%d", len(topics), len(ranges))
     for topic, record in samples.items():
         try:

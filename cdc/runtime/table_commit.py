@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from cdc.apply import merge_changes
 from cdc.commit import IcebergCatalog, RowChange, commit_rows, read_ledger, translated
 from cdc.errors import AccountError, CommitConflictError
-from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport
+from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
 
@@ -21,7 +21,9 @@ class TableCommit:
     mirror: str
     catalog: IcebergCatalog
 
-    def __call__(self, mirrored: MirroredTable, report: TargetReports, truncate: bool) -> None:
+    def __call__(
+        self, mirrored: MirroredTable, report: TargetReports, truncate: Truncate | None
+    ) -> None:
         """Commit one table. Run twice, the second run raises a conflict and changes nothing.
 
         Raises:
@@ -29,7 +31,7 @@ class TableCommit:
         """
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
-        ledger = self._next_ledger(mirrored, report)
+        ledger = self._next_ledger(mirrored, report, truncate)
         merged = any(p.replaces for p in report.partitions) and not any(
             f.kind is FileKind.EQUALITY_DELETES for f in report.files
         )
@@ -49,7 +51,7 @@ class TableCommit:
                 ledger=ledger,
                 key=mirrored.key,
                 since=mirrored.table.snapshot_id,
-                truncate=truncate,
+                truncate=truncate is not None,
             )
             commit_rows(mirrored.table, change)
         mirrored.table.refresh()
@@ -59,16 +61,23 @@ class TableCommit:
         if merged:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 
-    def _next_ledger(self, mirrored: MirroredTable, report: TargetReports) -> Ledger:
-        old = mirrored.ledger
-        marks = dict(old.partitions) if old else {}
+    def _next_ledger(
+        self, mirrored: MirroredTable, report: TargetReports, truncate: Truncate | None
+    ) -> Ledger:
+        old, marks = mirrored.ledger, mirrored.marks
         for part in report.partitions:
             before = marks.get(part.partition, PartitionMark(0))
             marks[part.partition] = PartitionMark(
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        return Ledger(self.mirror, report.topic, number, marks, report.account)
+        barrier = truncate or (old.truncate if old else None)
+        if barrier is not None and all(
+            partition == barrier.partition or mark.position > barrier.position
+            for partition, mark in marks.items()
+        ):
+            barrier = None  # every partition is past it
+        return Ledger(self.mirror, report.topic, number, marks, report.account, barrier)
 
 
 def _joined_bounds(

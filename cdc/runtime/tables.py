@@ -1,11 +1,9 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
-
-import pyarrow as pa
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import CatalogType, MirrorConfig, ResolvedRule, TargetConfig
@@ -21,8 +19,8 @@ from cdc.model import (
     SourceTable,
     TableName,
     TargetId,
-    Truncate,
 )
+from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.mirrored_table import MirroredTable
@@ -67,6 +65,8 @@ class Tables:
         self.declarations = Declarations(config, dialect)
         self.quarantine = Quarantine(config, catalog)
         self.parked: dict[TargetId, MirrorError] = {}
+        # How many partitions the topics have, as far as anybody has looked.
+        self.widths: dict[str, int] = {}
         self._config = config
         self._dialect = dialect
         self._storage = config.catalog.properties()
@@ -168,12 +168,9 @@ class Tables:
             self._forget_plans(topic)
 
     def plans(
-        self,
-        truncates: Mapping[TargetId, Truncate],
-        rows: Mapping[TargetId, pa.Table],
-        only: Collection[TargetId] | None = None,
+        self, batch: BatchPlan, only: Collection[TargetId] | None = None
     ) -> dict[str, tuple[TargetPlan, ...]]:
-        """Describe the tables, or some of them, and rows of them, to the write tasks."""
+        """Describe the tables, or some of them, to the write tasks of a batch."""
         plans: dict[str, tuple[TargetPlan, ...]] = {}
         for topic in self.declarations.topics:
             if not self.targets(topic):
@@ -187,9 +184,10 @@ class Tables:
                 continue
             plan = replace(
                 self._plan(mirrored),
-                truncate=truncates.get(target),
+                marks=mirrored.marks | batch.rewinds.get(target, {}),
+                truncate=batch.truncates.get(target),
                 quarantine=self.quarantine.plan(target),
-                rows=rows.get(target),
+                rows=batch.rows.get(target),
             )
             known = plans.get(mirrored.topic, ())
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
@@ -217,7 +215,7 @@ class Tables:
                 rule=mirrored.rule,
                 key=mirrored.key,
                 writer=FileWriter(table.data_location, schema, self._storage),
-                marks=dict(mirrored.ledger.partitions) if mirrored.ledger else {},
+                barrier=mirrored.ledger.truncate if mirrored.ledger else None,
                 empty=table.empty,
             )
         return mirrored.plan

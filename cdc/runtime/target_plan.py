@@ -23,7 +23,8 @@ class TargetPlan:
     writer: FileWriter | None = None
     marks: Mapping[int, PartitionMark] = field(default_factory=dict)
     empty: bool = False
-    truncate: Truncate | None = None
+    truncate: Truncate | None = None  # of this batch: what is in the table goes
+    barrier: Truncate | None = None  # of an earlier batch: older changes may still come
     quarantine: QuarantinePlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.
     rows: pa.Table | None = None

@@ -10,8 +10,7 @@ from cdc.config import MirrorConfig
 from cdc.source.client_options import java_options
 from cdc.source.topics import topic_pattern
 
-COLUMNS = ("topic", "partition", "offset", "key", "value")
-EARLIEST = -2
+COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp")
 
 Offsets = Mapping[tuple[str, int], int]
 

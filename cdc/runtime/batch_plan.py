@@ -1,0 +1,23 @@
+"""What is known of a batch beyond the state of its tables."""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from cdc.model import PartitionMark, TargetId, Truncate
+
+
+@dataclass(slots=True)
+class BatchPlan:
+    """Empty at first; grows as the records of the batch tell more."""
+
+    truncates: dict[TargetId, Truncate] = field(default_factory=dict)
+    # Partitions that were ahead of a truncate, and where they are read again from.
+    rewinds: dict[TargetId, dict[int, PartitionMark]] = field(default_factory=dict)
+    # Rows of the tables, for changes that leave out what did not change.
+    rows: dict[TargetId, pa.Table] = field(default_factory=dict)
+
+    def forget(self, target: TargetId) -> None:
+        """Drop what was found out about a table that has changed since."""
+        self.rewinds.pop(target, None)
+        self.rows.pop(target, None)
