@@ -29,8 +29,9 @@ from cdc.observe import BatchProgress
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
+from cdc.runtime.table_writer import bounds_of
 from cdc.runtime.tables import Tables
-from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask, bounds_of
+from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from cdc.config import ResolvedRule
+from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import PartitionMark, TableName, Truncate
 from cdc.runtime.quarantine import QuarantinePlan
@@ -28,3 +28,8 @@ class TargetPlan:
     quarantine: QuarantinePlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.
     rows: pa.Table | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a truncate ends rows of the table; in a log it is one more row."""
+        return self.rule.mode is not ApplyMode.APPEND

@@ -30,6 +30,8 @@ class Bench:
         self.runner = BatchRunner(spark, config.name, dialect, self.tables, self._reread)
         self._catalog = config.name
         self._batch: list[Message] = []
+        # Records of earlier batches, for a batch that has to go back to them.
+        self.topic: list[Message] = []
 
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
@@ -67,7 +69,7 @@ class Bench:
     ) -> DataFrame:
         wanted = [
             m
-            for m in self._batch
+            for m in (*self.topic, *self._batch)
             if first.get((m.topic, m.partition), 1)
             <= m.offset
             < next_.get((m.topic, m.partition), 0)

@@ -1,0 +1,241 @@
+"""The records of one topic partition, from bytes to a report."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.errors import ManyTablesError, MirrorError, UnwritableError
+from cdc.model import (
+    NO_POSITION,
+    POSITION,
+    Account,
+    BadRecord,
+    News,
+    PartitionReport,
+    SourceSchema,
+    SourceTable,
+    Truncate,
+    WrittenFile,
+)
+from cdc.plan import after_truncate
+from cdc.runtime.table_writer import TableWriter
+from cdc.runtime.target_plan import TargetPlan
+
+
+@dataclass(slots=True)
+class SharedDecoder:
+    """Decodes one chunk of records, once for all tables that want the same of it."""
+
+    partition: int
+    decoded: list[tuple[DecodePlan, int, DecodedChanges]] = field(default_factory=list)
+
+    def __call__(self, chunk: pa.RecordBatch, plan: DecodePlan) -> DecodedChanges:
+        """Decode the records of a chunk, or of its end: a table may have its beginning already."""
+        for known, count, changes in self.decoded:
+            if count == len(chunk) and known == plan:
+                return changes
+        changes = decode_changes(
+            self.partition,
+            chunk.column("offset"),
+            chunk.column("key"),
+            chunk.column("value"),
+            plan,
+        )
+        self.decoded.append((plan, len(chunk), changes))
+        return changes
+
+
+@dataclass(slots=True)
+class PartitionWork:
+    """The records of one topic partition in one batch, for one table."""
+
+    topic: str
+    partition: int
+    plan: TargetPlan
+    read: int = 0
+    duplicates: int = 0
+    tombstones: int = 0
+    first_offset: int = -1
+    next_offset: int = 0
+    table: SourceTable | None = None
+    schemas: dict[SourceSchema, None] = field(default_factory=dict)
+    truncates: list[Truncate] = field(default_factory=list)
+    changes: list[pa.Table] = field(default_factory=list)
+    bad: list[BadRecord] = field(default_factory=list)
+    bad_records: list[pa.RecordBatch] = field(default_factory=list)
+    failure: MirrorError | None = None
+
+    def take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
+        """Decode a chunk of records."""
+        self._count(chunk)
+        if self.failure is None:
+            try:
+                self._take(self._undelivered(chunk), decoder)
+            except MirrorError as error:
+                self.failure = error
+
+    def finish(self) -> PartitionReport:
+        """Write what the records leave of each key."""
+        if self.failure is not None:
+            return self._report(Account(read=self.read), failure=self.failure)
+        if self._met_news():
+            return self._report(Account(read=self.read), news=self._news())
+        try:
+            report = self._write()
+            return report if report.news else replace(report, quarantined=self._write_bad())
+        except MirrorError as error:
+            return self._report(Account(read=self.read), failure=error)
+        except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
+            reason = UnwritableError(self.topic, self.partition, str(error))
+            return self._report(Account(read=self.read), failure=reason)
+
+    def _count(self, chunk: pa.RecordBatch) -> None:
+        offsets = chunk.column("offset")
+        if self.first_offset < 0:
+            self.first_offset = offsets[0].as_py()
+        self.next_offset = offsets[-1].as_py() + 1
+        self.read += len(offsets)
+
+    def _undelivered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """Leave out what the table's ledger has already."""
+        mark = self.plan.marks.get(self.partition)
+        if mark is None or chunk.column("offset")[0].as_py() >= mark.next_offset:
+            return chunk
+        kept = chunk.filter(pc.greater_equal(chunk.column("offset"), mark.next_offset))
+        self.duplicates += len(chunk) - len(kept)
+        return kept
+
+    def _take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
+        decoded = decoder(chunk, self.plan.decode)
+        self.tombstones += decoded.tombstones
+        if decoded.table and self.table and decoded.table != self.table:
+            raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
+        self.table = decoded.table or self.table
+        self.schemas |= dict.fromkeys(decoded.new_schemas)
+        self.truncates += decoded.truncates
+        if decoded.bad:
+            self.bad += decoded.bad
+            offsets = pa.array([record.offset for record in decoded.bad])
+            self.bad_records.append(chunk.filter(pc.is_in(chunk.column("offset"), offsets)))
+        if self._met_news():
+            self.changes.clear()  # this pass writes nothing: the memory is better free
+        else:
+            self.changes += decoded.changes
+
+    def _met_news(self) -> bool:
+        # A table that does not exist has nothing to wipe.
+        known = self.plan.decode.schema is not None
+        known_barrier = known and self.plan.bounded
+        unplanned = [t for t in self.truncates if known_barrier and not self._handled(t)]
+        homeless = known and self.bad and self.plan.quarantine is None
+        return bool(self.schemas or unplanned or homeless)
+
+    def _handled(self, truncate: Truncate) -> bool:
+        barrier = self.plan.truncate
+        if barrier is None:
+            return False
+        if barrier.partition == truncate.partition:
+            return truncate.offset <= barrier.offset
+        return truncate.position <= barrier.position
+
+    def _news(self) -> News:
+        last = max(self.truncates, key=lambda truncate: truncate.offset, default=None)
+        homeless = bool(self.bad) and self.plan.quarantine is None
+        return News(self.table, tuple(self.schemas), last, quarantine=homeless)
+
+    def _write(self) -> PartitionReport:
+        changes, wiped = self._joined_changes()
+        barrier = self.plan.truncate in self.truncates
+        account = Account(
+            read=self.read,
+            applied=int(barrier),
+            superseded=self.tombstones + wiped + len(self.truncates) - int(barrier),
+            duplicates=self.duplicates,
+            quarantined=len(self.bad),
+        )
+        position = max((_greatest(part) for part in self.changes), default=NO_POSITION)
+        if changes is None or not len(changes):
+            return self._report(account, position=position)
+        written = TableWriter(self.topic, self.partition, self.plan).write(changes)
+        if written.wanted is not None:
+            return self._report(Account(read=self.read), news=News(missing=written.wanted))
+        total = account + Account(applied=written.applied, superseded=written.superseded)
+        return replace(
+            self._report(total, position=position),
+            replaces=written.replaces,
+            files=written.files,
+            key_bounds=written.key_bounds,
+        )
+
+    def _joined_changes(self) -> tuple[pa.Table | None, int]:
+        """Join the chunks' changes, and count those that an earlier batch's truncate wiped out."""
+        if not self.changes:
+            return None, 0
+        changes = pa.concat_tables(self.changes, promote_options="default")
+        barrier = self.plan.barrier
+        if barrier is None or barrier.partition == self.partition or not self.plan.bounded:
+            return changes, 0
+        kept = after_truncate(changes, self.partition, barrier)
+        return kept, len(changes) - len(kept)
+
+    def _report(
+        self,
+        account: Account,
+        *,
+        position: int = NO_POSITION,
+        news: News | None = None,
+        failure: MirrorError | None = None,
+    ) -> PartitionReport:
+        return PartitionReport(
+            topic=self.topic,
+            partition=self.partition,
+            first_offset=self.first_offset,
+            next_offset=self.next_offset,
+            position=position,
+            account=account,
+            target=self.plan.name,
+            bad=self.bad[0] if self.bad else None,
+            news=news,
+            failure=failure,
+        )
+
+    def _write_bad(self) -> WrittenFile | None:
+        """Write the records that go into quarantine and are not there already."""
+        plan = self.plan.quarantine
+        if plan is None or not self.bad:
+            return None
+        records = pa.Table.from_batches(self.bad_records)
+        offsets = records["offset"].combine_chunks()
+        new = pc.greater_equal(offsets, plan.marks.get(self.partition, 0))
+        reasons = {record.offset: record.reason for record in self.bad}
+        now = datetime.now(UTC)
+        rows = pa.table(
+            {
+                "table": pa.array([str(self.plan.name)] * len(records)),
+                "topic": records["topic"],
+                "partition": records["partition"],
+                "offset": offsets,
+                "key": records["key"],
+                "value": records["value"],
+                "reason": pa.array([reasons[offset] for offset in offsets.to_pylist()]),
+                "schema_id": _schema_ids(records["value"].combine_chunks()),
+                "time": pa.array([now] * len(records), pa.timestamp("us", "UTC")),
+            }
+        ).filter(new)
+        return plan.writer.write_quarantined(rows) if len(rows) else None
+
+
+def _schema_ids(values: pa.Array) -> pa.Array:
+    """Read the schema ids of Avro messages; JSON has none."""
+    heads = (value[1:5] if value and value[0] == 0 else b"" for value in values.to_pylist())
+    ids = [int.from_bytes(head, "big", signed=True) if len(head) == 4 else None for head in heads]
+    return pa.array(ids, pa.int32())
+
+
+def _greatest(changes: pa.Table | None) -> int:
+    if changes is None or not len(changes):
+        return NO_POSITION
+    return int(pc.max(changes[POSITION]).as_py())
