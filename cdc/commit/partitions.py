@@ -1,12 +1,31 @@
 """Partition values between Python and Java, and the unpartitioned spec."""
 
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
-from pyiceberg.conversions import to_bytes
 from pyiceberg.schema import Schema
-from pyiceberg.types import PrimitiveType
+from pyiceberg.types import (
+    BinaryType,
+    DecimalType,
+    FixedType,
+    IcebergType,
+    LongType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
 
 from cdc.commit.table import IcebergTable
+
+LONGS: Final = (LongType, TimeType, TimestampType, TimestamptzType)
+
+
+class _Long(int):
+    """A number that reaches Java as a Long; py4j makes an Integer of each that fits into one."""
+
+    def __le__(self, other: int) -> bool:
+        return False
 
 
 class Partitions:
@@ -15,7 +34,7 @@ class Partitions:
     def __init__(self, table: IcebergTable) -> None:
         self._table = table
         self._specs: dict[int, Any] = dict(table.java.specs())
-        self._types: dict[int, tuple[PrimitiveType, ...]] = {}
+        self._types: dict[int, tuple[IcebergType, ...]] = {}
         self._known: dict[tuple[int, tuple[Any, ...]], Any] = {}
 
     def spec(self, spec_id: int) -> Any:
@@ -49,26 +68,29 @@ class Partitions:
         return next((spec for spec in self._specs.values() if spec.isUnpartitioned()), None)
 
     def _described(self, spec_id: int, partition: tuple[Any, ...]) -> Any:
-        jvm = self._table.jvm
-        struct = self._specs[spec_id].partitionType()
-        data = jvm.org.apache.iceberg.PartitionData(struct)
-        java_types = [field.type() for field in struct.fields()]
-        kinds = self._field_types(spec_id)
-        for place, (kind, java_type, value) in enumerate(
-            zip(kinds, java_types, partition, strict=True)
+        data = self._table.jvm.org.apache.iceberg.PartitionData(self.spec(spec_id).partitionType())
+        for place, (kind, value) in enumerate(
+            zip(self._field_types(spec_id), partition, strict=True)
         ):
             if value is not None:
-                # As bytes: py4j would make an Integer of every number that fits into one.
-                buffer = jvm.java.nio.ByteBuffer.wrap(to_bytes(kind, value))
-                conversions = jvm.org.apache.iceberg.types.Conversions
-                data.set(place, conversions.fromByteBuffer(java_type, buffer))
+                data.set(place, self._java_value(kind, value))
         return data
 
-    def _field_types(self, spec_id: int) -> tuple[PrimitiveType, ...]:
+    def _java_value(self, kind: IcebergType, value: Any) -> Any:
+        if isinstance(kind, LONGS):
+            return _Long(value)
+        if isinstance(kind, DecimalType):
+            return value.quantize(Decimal(1).scaleb(-kind.scale))
+        if isinstance(kind, BinaryType | FixedType):
+            return self._table.jvm.java.nio.ByteBuffer.wrap(value)
+        if isinstance(kind, UUIDType):
+            return self._table.jvm.java.util.UUID.fromString(str(value))
+        return value
+
+    def _field_types(self, spec_id: int) -> tuple[IcebergType, ...]:
         if spec_id not in self._types:
             jvm = self._table.jvm.org.apache.iceberg
             schema = jvm.Schema(self._specs[spec_id].partitionType().fields())
             parsed = Schema.model_validate_json(jvm.SchemaParser.toJson(schema))
-            kinds = [field.field_type for field in parsed.fields]
-            self._types[spec_id] = tuple(k for k in kinds if isinstance(k, PrimitiveType))
+            self._types[spec_id] = tuple(field.field_type for field in parsed.fields)
         return self._types[spec_id]

@@ -7,7 +7,9 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField
 
 from cdc.commit.java_errors import translated
-from cdc.model import TableName, WrittenFile
+from cdc.commit.partition_spec import change_spec, spec_fields
+from cdc.errors import PartitionError
+from cdc.model import PartitionField, TableName, WrittenFile
 
 
 class IcebergTable:
@@ -71,6 +73,30 @@ class IcebergTable:
                     # With a parent of null a dot in the name makes no path.
                     update = update.addColumn(None, name, self._java_type(kind))
             update.commit()
+
+    @property
+    def partition_spec(self) -> tuple[int, tuple[PartitionField, ...]]:
+        """The current partition spec's number and fields.
+
+        Raises:
+            PartitionError: A column that it needs is gone.
+        """
+        spec = self.java.spec()
+        fields = spec_fields(self.jvm, spec, self.schema)
+        for found in fields:
+            if found.column is None:
+                raise PartitionError(str(self.name), (f"the column of {found.name} is gone",))
+        return int(spec.specId()), tuple(found.field for found in fields)
+
+    def set_partition(self, fields: Iterable[PartitionField]) -> None:
+        """Partition what is written from now on, in one commit. Done twice, it is done once.
+
+        Raises:
+            PartitionError: The table cannot have such a field.
+        """
+        with translated(str(self.name)):
+            self.java.refresh()
+            change_spec(self.jvm, str(self.name), self.java, self.schema, fields)
 
     def remove(self, files: Iterable[WrittenFile]) -> None:
         """Delete files that no commit names. One that is gone already is no error."""
