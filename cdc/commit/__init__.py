@@ -4,10 +4,12 @@ from cdc.commit.append import append_files
 from cdc.commit.catalog import IcebergCatalog
 from cdc.commit.java_errors import translated
 from cdc.commit.ledger import read_ledger
+from cdc.commit.live_files import FileChanges
 from cdc.commit.row_delta import RowChange, commit_rows
 from cdc.commit.table import IcebergTable
 
 __all__ = [
+    "FileChanges",
     "IcebergCatalog",
     "IcebergTable",
     "RowChange",

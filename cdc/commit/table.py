@@ -7,9 +7,10 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField
 
 from cdc.commit.java_errors import translated
+from cdc.commit.live_files import FileChanges, read_changed_files, read_live_files
 from cdc.commit.partition_spec import change_spec, spec_fields
 from cdc.errors import PartitionError
-from cdc.model import PartitionField, TableName, WrittenFile
+from cdc.model import LiveFile, PartitionField, TableName, WrittenFile
 
 
 class IcebergTable:
@@ -97,6 +98,27 @@ class IcebergTable:
         with translated(str(self.name)):
             self.java.refresh()
             change_spec(self.jvm, str(self.name), self.java, self.schema, fields)
+
+    def live_files(self) -> list[LiveFile]:
+        """List the data files of the current snapshot, which `snapshot_id` names.
+
+        Raises:
+            NotParquetError: Somebody wrote one in another format.
+        """
+        with translated(str(self.name)):
+            return read_live_files(str(self.name), self.java)
+
+    def changed_files(self, since: int | None) -> FileChanges | None:
+        """List what was added and removed between a snapshot and the current one.
+
+        None where the one does not lead to the other: after a rollback, or where a snapshot in
+        between has expired.
+
+        Raises:
+            NotParquetError: Somebody added a data file in another format.
+        """
+        with translated(str(self.name)):
+            return read_changed_files(str(self.name), self.java, since)
 
     def remove(self, files: Iterable[WrittenFile]) -> None:
         """Delete files that no commit names. One that is gone already is no error."""

@@ -140,6 +140,21 @@ class SchemaChangeError(MirrorError):
         )
 
 
+class NotParquetError(MirrorError):
+    """A mirrored table has a data file that somebody wrote in another format."""
+
+    def __init__(self, table: str, path: str, file_format: str) -> None:
+        super().__init__(table, path, file_format)
+        self.table, self.path, self.file_format = table, path, file_format
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} has a data file of format {self.file_format}: {self.path}. "
+            "Rows are found in Parquet files alone: set write.format.default to parquet and "
+            "rewrite the table's data files, or choose deletes = 'equality'."
+        )
+
+
 class CommitConflictError(MirrorError):
     """Somebody else wrote to a table, or the answer to a commit was lost."""
 
