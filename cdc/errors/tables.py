@@ -196,3 +196,17 @@ class IncomparableColumnError(MirrorError):
             f"{self.column} is {self.mirror_type} in the mirror and {self.source_type} at the "
             "source, which cannot be compared. Drop the mirrored table to have it made anew."
         )
+
+
+class UnindexableKeyError(MirrorError):
+    """A key column has a type whose values the key index cannot find again."""
+
+    def __init__(self, column: str, column_type: str) -> None:
+        super().__init__(column, column_type)
+        self.column, self.column_type = column, column_type
+
+    def __str__(self) -> str:
+        return (
+            f"The key column {self.column} has type {self.column_type}, which no key index can "
+            "hold. Choose another key for the table, or another way to look up its rows."
+        )

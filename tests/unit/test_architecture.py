@@ -12,7 +12,7 @@ BANNED_NAMES = {"utils.py", "json.py", "types.py"}
 
 SHARED = {"cdc.errors", "cdc.model", "cdc.logical", "cdc.dialect"}
 STAGES = {
-    *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.write"),
+    *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.index", "cdc.write"),
     *("cdc.commit", "cdc.apply", "cdc.maintain", "cdc.observe", "cdc.sandbox"),
 }
 MAY_IMPORT = {
