@@ -85,13 +85,23 @@ def fixed_words(kind: str, column: pa.Array) -> npt.NDArray[np.uint64]:
     if kind == "bool":
         return truth(column.fill_null(False)).astype(np.uint64).reshape(-1, 1)
     if kind == "float":
-        numbers = column.cast(pa.float64()).fill_null(0.0).to_numpy() + 0.0  # no -0.0
-        numbers[np.isnan(numbers)] = np.nan  # one of the many
-        bits = numbers.view("<u4")
+        bits = _one_zero_one_nan(column.cast(pa.float64()).fill_null(0.0).to_numpy()).view("<u4")
     else:
         bits = np.ascontiguousarray(integers(column)).view("<u4")
     words: npt.NDArray[np.uint64] = bits.reshape(-1, 2).astype(np.uint64)
     return words
+
+
+def _one_zero_one_nan(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+    """Give the bits of numbers, the same for what is one key: 0 and -0, and all that is no number.
+
+    Bits alone are looked at: arithmetic with a signalling NaN is an error.
+    """
+    bits = numbers.view(np.uint64).copy()
+    unsigned = bits & np.uint64(0x7FFFFFFFFFFFFFFF)
+    bits[unsigned == 0] = 0
+    bits[unsigned > np.uint64(0x7FF0000000000000)] = np.uint64(0x7FF8000000000000)
+    return bits
 
 
 def as_bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
