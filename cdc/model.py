@@ -74,6 +74,9 @@ class SourceColumn:
 
     name: str
     type: SourceType
+    # Whether the source says that it may be null; None where it says nothing. No two columns
+    # differ by this alone: it decides what a new table is like, not how a message is read.
+    optional: bool | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,6 +91,12 @@ class AvroType:
         return self.branches[0]
 
     @property
+    def optional(self) -> bool:
+        """Whether null is among its values."""
+        branches = self.branches if self.kind == "union" else (self,)
+        return any(branch.kind == "null" for branch in branches)
+
+    @property
     def present(self) -> "AvroType | None":
         """The other type of a union with null; nothing for any other type."""
         kinds = [branch.kind for branch in self.branches]
@@ -238,7 +244,7 @@ class _Naming:
         if type_.kind == "record":
             parts = zip(type_.fields, block["fields"], strict=True)
             fields = tuple(
-                SourceColumn(field, _with_parameters(self.name(part), of_field))
+                SourceColumn(field, _with_parameters(self.name(part), of_field), part.optional)
                 for (field, part), of_field in parts
             )
         elif type_.kind == "map":

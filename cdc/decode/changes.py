@@ -51,6 +51,10 @@ class DecodePlan:
     otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
     hashed: frozenset[str] = frozenset()
+    # The key of the table; none where its rows need no key.
+    table_key: tuple[str, ...] = ()
+    # The key that the config names, where it does: its values come from the row.
+    key: tuple[str, ...] = ()
 
     def has_room(self, schema: SourceSchema) -> bool:
         """Whether the table takes rows of a schema as it is."""
@@ -60,11 +64,11 @@ class DecodePlan:
             return True
         # An inferred schema is as long as the columns that had values: too many to know them all.
         guessed = {column.name for column in self.declared.guessed}
-        key = tuple(column.name for column in self.schema if not column.nullable)
+        keyed = bool(self.table_key) and not self.key
         return (
             schema.inferred
             and schema.form is Form.ENVELOPE
-            and schema.key == key
+            and (schema.key == self.table_key or not keyed)
             and all(column.name in guessed for column in schema.columns)
         )
 
@@ -333,6 +337,11 @@ class _Chunk:
 
 def _schema(group: MessageGroup, layout: Layout, key: tuple[SourceColumn, ...]) -> SourceSchema:
     row, schemaless = layout.columns, isinstance(group, SchemalessGroup)
+    told = {column.name: column for column in key if column.optional is not None}
+    row = tuple(
+        replace(column, optional=told[column.name].optional) if column.name in told else column
+        for column in row
+    )
     if layout.form is Form.DOCUMENT or schemaless:
         # A document says nothing of its key, and deletes without a schema of nothing else.
         present = {column.name for column in row}

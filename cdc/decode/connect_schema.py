@@ -54,7 +54,9 @@ def columns_of(block: Mapping[str, Any]) -> tuple[SourceColumn, ...]:
             part["field"].encode()
         except UnicodeEncodeError as error:
             raise SchemaBlockError("struct field with a name that is no text") from error
-        columns.append(SourceColumn(part["field"], source_type(part)))
+        # What Connect's own reader takes for granted, too.
+        optional = part.get("optional") is True
+        columns.append(SourceColumn(part["field"], source_type(part), optional))
     return tuple(columns)
 
 

@@ -108,7 +108,23 @@ class NoKeyError(MirrorError):
             )
         return (
             f"{self.table} has no primary key, so its rows cannot be told apart. Add one at the "
-            "source, or name the columns in the connector's message.key.columns."
+            "source, name the columns that are unique as key in its rule of the config or in the "
+            "connector's message.key.columns, or mirror its changes with mode = append."
+        )
+
+
+class UnknownKeyError(MirrorError):
+    """The config names a key that the source table does not have."""
+
+    def __init__(self, table: str, missing: tuple[str, ...], columns: tuple[str, ...]) -> None:
+        super().__init__(table, missing, columns)
+        self.table, self.missing, self.columns = table, missing, columns
+
+    def __str__(self) -> str:
+        return (
+            f"The key that the config gives {self.table} names columns that it does not have: "
+            f"{', '.join(self.missing)}. It has {', '.join(self.columns)}. Change key in its rule "
+            "of the config."
         )
 
 

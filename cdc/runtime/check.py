@@ -20,7 +20,7 @@ from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import describe, wire_of
-from cdc.schema import difference, mirror_columns, target_name
+from cdc.schema import difference, key_of, mirror_columns, target_name
 from cdc.source.topics import OffsetRange, Record, open_topics
 from connectors import DIALECTS
 
@@ -171,7 +171,8 @@ def _plan(
         existing = _load(catalog, (*name.namespace, name.table))
         action, waiting = "create", total
         if existing is not None:
-            change = difference(existing.schema(), columns, str(name))
+            key = key_of(existing.properties, existing.schema())
+            change = difference(existing.schema(), columns, str(name), key)
             added = ", ".join(column.name for column in change.added)
             action = f"add columns {added}" if added else "go on"
             waiting = _behind(existing, ranges)

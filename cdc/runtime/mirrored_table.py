@@ -16,6 +16,7 @@ from cdc.model import (
     Truncate,
 )
 from cdc.runtime.target_plan import TargetPlan
+from cdc.schema import key_of
 
 
 @dataclass(slots=True)
@@ -53,8 +54,8 @@ class MirroredTable:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The key columns, which alone are required."""
-        return tuple(column.name for column in self.table.schema.fields if column.required)
+        """The key columns."""
+        return key_of(self.table.properties, self.table.schema)
 
     def rewind(self, truncate: Truncate) -> dict[int, PartitionMark]:
         """Find where to read partitions again that are ahead of a truncate.

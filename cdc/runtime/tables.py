@@ -33,6 +33,7 @@ from cdc.schema import (
     fitted,
     iceberg_schema,
     joined,
+    key_property,
     mirror_columns,
     table_location,
     target_name,
@@ -210,6 +211,8 @@ class Tables:
                     },
                     hashed=frozenset(mirrored.rule.hash),
                     declared=self.declarations.of(mirrored.topic, table.schema),
+                    table_key=mirrored.key,
+                    key=mirrored.rule.key,
                 ),
                 name=table.name,
                 rule=mirrored.rule,
@@ -256,6 +259,7 @@ class Tables:
             **TABLE_PROPERTIES,
             MIRROR_PROPERTY: self._config.name,
             TOPIC_PROPERTY: topic,
+            **key_property(columns),
         }
         table = self.catalog.create(name, iceberg_schema(columns), properties, self._location(name))
         logger.info("created table=%s topic=%s", name, topic)
@@ -330,7 +334,7 @@ class Tables:
     def _difference(self, mirrored: MirroredTable, schema: SourceSchema) -> SchemaDifference:
         name = str(mirrored.source)
         columns = mirror_columns(schema, name, self._dialect, mirrored.rule)
-        return difference(mirrored.table.schema, columns, name)
+        return difference(mirrored.table.schema, columns, name, mirrored.key)
 
 
 def _refuse_unfollowed(table: str, change: SchemaDifference) -> None:

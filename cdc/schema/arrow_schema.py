@@ -23,6 +23,7 @@ from pyiceberg.types import (
 )
 
 from cdc.errors import ForeignTableError
+from cdc.model import RESERVED
 
 FIELD_ID = "PARQUET:field_id"
 PRIMITIVES: dict[type[IcebergType], pa.DataType] = {
@@ -47,6 +48,11 @@ def arrow_schema(schema: Schema, table: str) -> pa.Schema:
         ForeignTableError: The table has a type that the mirror never writes.
     """
     return pa.schema([_field(column, table) for column in schema.fields])
+
+
+def source_schema(schema: pa.Schema) -> pa.Schema:
+    """Leave out the mirror's own columns, which no message has."""
+    return pa.schema([field for field in schema if not field.name.startswith(RESERVED)])
 
 
 def arrow_type(kind: IcebergType, table: str) -> pa.DataType:

@@ -28,10 +28,19 @@ class SchemaDifference:
     new_key: tuple[str, ...]
 
 
-def difference(schema: Schema, columns: tuple[MirrorColumn, ...], table: str) -> SchemaDifference:
+def difference(
+    schema: Schema, columns: tuple[MirrorColumn, ...], table: str, key: tuple[str, ...]
+) -> SchemaDifference:
     """Compare a table's schema with what its source has now.
 
-    A column that the source no longer has stays in the table and is null from now on.
+    A column that the source no longer has stays in the table and is null from now on. The mirror's
+    own columns are none of the source's, and stay as they are.
+
+    Args:
+        schema: The table's schema.
+        columns: The source's columns as the table should have them.
+        table: The table's name, for errors.
+        key: The table's key; see `key_of`.
     """
     old = {column.name: column for column in schema.fields}
     changed = [
@@ -42,8 +51,7 @@ def difference(schema: Schema, columns: tuple[MirrorColumn, ...], table: str) ->
     return SchemaDifference(
         added=tuple(c for c in columns if c.name not in old),
         changed=tuple(changed),
-        # Key columns are the required ones: the mirror makes no other column required.
-        old_key=tuple(column.name for column in schema.fields if column.required),
+        old_key=key,
         new_key=tuple(c.name for c in columns if c.key),
     )
 

@@ -9,29 +9,66 @@ from typing import Final
 
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import (
+    BooleanType,
     DecimalType,
     DoubleType,
     FloatType,
     IcebergType,
+    IntegerType,
     ListType,
+    LongType,
     MapType,
     NestedField,
     StringType,
     StructType,
+    TimestamptzType,
 )
 
 from cdc import logical
-from cdc.config import ResolvedRule
+from cdc.config import ApplyMode, ResolvedRule
 from cdc.config.type_choices import MOMENTS, Otherwise, TypeChoice, parse_type_choice
 from cdc.dialect import Dialect
-from cdc.errors import NoKeyError, UnmappableTypeError, UnmirrorableColumnError
-from cdc.model import RESERVED, SourceSchema, SourceType
+from cdc.errors import (
+    NoKeyError,
+    UnknownKeyError,
+    UnmappableTypeError,
+    UnmirrorableColumnError,
+)
+from cdc.model import (
+    CURRENT,
+    DELETED,
+    OFFSET,
+    OP,
+    PARTITION,
+    POSITION,
+    RESERVED,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+    SourceSchema,
+    SourceType,
+)
 from cdc.schema.type_table import ANY_DECIMAL, ROWS
 
 WIDEST_DECIMAL: Final = 38
 # Ids of a schema under construction; the real ones are assigned when it is whole.
 UNASSIGNED: Final = 0
 NESTED: Final = (ListType, MapType, StructType)
+# The columns that the mirror adds to a table that keeps more than the current rows.
+OWN: Final[dict[ApplyMode, dict[str, IcebergType]]] = {
+    ApplyMode.APPEND: {
+        OP: StringType(),
+        PARTITION: IntegerType(),
+        OFFSET: LongType(),
+        POSITION: LongType(),
+        TIME: TimestamptzType(),
+    },
+    ApplyMode.HISTORY: {
+        VALID_FROM: TimestamptzType(),
+        VALID_TO: TimestamptzType(),
+        CURRENT: BooleanType(),
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +79,7 @@ class MirrorColumn:
     type: IcebergType
     key: bool
     otherwise: Otherwise = Otherwise.REJECT
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +96,9 @@ def mirror_columns(
 ) -> tuple[MirrorColumn, ...]:
     """Map a source table's columns, the key's first.
 
+    The key is the one that the config names, else that of the messages. A table of changes has
+    none, since its rows need not be told apart.
+
     Args:
         schema: The columns and the key of the source table.
         table: Its name, for errors.
@@ -66,35 +107,80 @@ def mirror_columns(
 
     Raises:
         NoKeyError: The source table has no key, so that its rows cannot be told apart.
+        UnknownKeyError: The config names a key that the source table does not have.
         UnmappableTypeError: A column has no exact form in its type.
         UnmirrorableColumnError: Iceberg, or the mirror, can have no such column.
     """
     rule = rule or ResolvedRule()
-    _refuse_unmirrorable(schema, table, rule)
     sources = {column.name: column.type for column in schema.columns}
-    missing = [name for name in schema.key if name not in sources]
-    if not schema.key or missing:
-        raise NoKeyError(table, tuple(missing))
-    others = [name for name in sources if name not in {*schema.key, *rule.exclude}]
+    key = _key(schema, table, rule)
+    _refuse_unmirrorable(schema, key, table, rule)
+    required = _required(schema, key, rule)
+    first = key or tuple(name for name in schema.key if name in sources)
     columns = []
-    for name in (*schema.key, *others):
+    for name in dict.fromkeys((*first, *sources)):
+        if name in rule.exclude:
+            continue
         place = _Place(table, name, dialect)
         choice = parse_type_choice(rule.types[name]) if name in rule.types else TypeChoice()
         hashed = name in rule.hash
         kind = StringType() if hashed else _chosen(sources[name], choice, place)
-        if name in schema.key:
+        if name in key:
             _refuse_key(kind, choice, place)
-        columns.append(MirrorColumn(name, kind, name in schema.key, choice.otherwise))
+        columns.append(MirrorColumn(name, kind, name in key, choice.otherwise, name in required))
     return tuple(columns)
 
 
-def iceberg_schema(columns: tuple[MirrorColumn, ...]) -> Schema:
-    """Put columns into a schema with fresh ids, its identifier fields being the key."""
-    fields = [NestedField(place, c.name, c.type, c.key) for place, c in enumerate(columns, 1)]
-    # Iceberg allows no floating point number as an identifier.
-    inexact = any(c.key and isinstance(c.type, FloatType | DoubleType) for c in columns)
-    identifiers = [] if inexact else [f.field_id for f in fields if f.required]
+def iceberg_schema(columns: tuple[MirrorColumn, ...], rule: ResolvedRule | None = None) -> Schema:
+    """Put columns into a schema with fresh ids, the mirror's own behind those of the source.
+
+    The key's columns are its identifier fields where Iceberg allows that: none may be null or a
+    floating point number, and no two rows may have the same key.
+    """
+    rule = rule or ResolvedRule()
+    whole = (*columns, *own_columns(rule))
+    fields = [NestedField(place, c.name, c.type, c.required) for place, c in enumerate(whole, 1)]
+    exact = all(
+        c.required and not isinstance(c.type, FloatType | DoubleType) for c in columns if c.key
+    )
+    unique = exact and rule.mode is ApplyMode.MIRROR
+    identifiers = [place for place, c in enumerate(columns, 1) if c.key and unique]
     return assign_fresh_schema_ids(Schema(*fields, identifier_field_ids=identifiers))
+
+
+def own_columns(rule: ResolvedRule) -> tuple[MirrorColumn, ...]:
+    """Give the columns that the mirror adds to a table, by what the table keeps."""
+    own = OWN.get(rule.mode, {})
+    if rule.soft:
+        own = {DELETED: BooleanType()}
+    return tuple(MirrorColumn(name, kind, False) for name, kind in own.items())
+
+
+def _key(schema: SourceSchema, table: str, rule: ResolvedRule) -> tuple[str, ...]:
+    """Give the key of the mirrored table."""
+    if rule.mode is ApplyMode.APPEND:
+        return ()
+    names = [column.name for column in schema.columns]
+    key = rule.key or schema.key
+    missing = tuple(name for name in key if name not in names)
+    if rule.key and missing:
+        raise UnknownKeyError(table, missing, tuple(names))
+    if not key or missing:
+        raise NoKeyError(table, missing)
+    return key
+
+
+def _required(schema: SourceSchema, key: tuple[str, ...], rule: ResolvedRule) -> frozenset[str]:
+    """Name the columns of a key that are never null.
+
+    Messages have a key where a table has one, and where nothing is said it is whole. Of other
+    columns the source must say so.
+    """
+    if rule.key:
+        sure = {column.name for column in schema.columns if column.optional is False}
+    else:
+        sure = {column.name for column in schema.columns if not column.optional}
+    return frozenset(name for name in key if name in sure)
 
 
 def choices_of(source: SourceType) -> tuple[str, ...]:
@@ -106,13 +192,15 @@ def choices_of(source: SourceType) -> tuple[str, ...]:
     return (*own, *(f"list<{name}>" for name in (row.iceberg, *row.choices)))
 
 
-def _refuse_unmirrorable(schema: SourceSchema, table: str, rule: ResolvedRule) -> None:
+def _refuse_unmirrorable(
+    schema: SourceSchema, key: tuple[str, ...], table: str, rule: ResolvedRule
+) -> None:
     names = [column.name for column in schema.columns]
     nested = {column.name for column in schema.columns if column.type.fields}
     for column in schema.columns:
         reason = None
         if column.name in rule.exclude:
-            if column.name not in schema.key:
+            if column.name not in key:
                 continue
             reason = "it is excluded, but a key must be mirrored"
         elif column.name.startswith(RESERVED):

@@ -73,17 +73,23 @@ class Target:
         if all(schema.inferred for schema in known):
             known = dict.fromkeys(joined(known))
         first = next(iter(known))
-        base = iceberg_schema(mirror_columns(first, "t", DIALECT))
+        columns = mirror_columns(first, "t", DIALECT)
+        base, key = iceberg_schema(columns), tuple(c.name for c in columns if c.key)
         for schema in known:
-            change = difference(base, mirror_columns(schema, "t", DIALECT), "t")
+            change = difference(base, mirror_columns(schema, "t", DIALECT), "t", key)
             if change.changed or change.old_key != change.new_key or change.added:
                 raise SchemaRefusedError("t")
         self.known = tuple(known)
         arrow = arrow_schema(base, "t")
-        key = tuple(column.name for column in arrow if not column.nullable)
         declared = Declared(guessed=guessable_columns(base))
         decode = DecodePlan(
-            self.topic, DIALECT, arrow, frozenset(known), self.wire, declared=declared
+            self.topic,
+            DIALECT,
+            arrow,
+            frozenset(known),
+            self.wire,
+            declared=declared,
+            table_key=key,
         )
         bad = arrow_schema(quarantine_schema(), "q")
         return TargetPlan(

@@ -22,11 +22,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.model import RESERVED, SourceSchema
 from cdc.plan import after_truncate, collapse
-from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
+from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, source_schema
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 CONNECT_DECIMAL = "org.apache.kafka.connect.data.Decimal"
@@ -283,19 +284,35 @@ def record_batch(messages: Sequence[Message]) -> pa.RecordBatch:
     )
 
 
-def planned(messages: Sequence[Message], dialect: Dialect) -> DecodePlan:
+def planned(
+    messages: Sequence[Message], dialect: Dialect, rule: ResolvedRule | None = None
+) -> DecodePlan:
     """Plan a topic as after its table was made from the first schema and has met all others."""
     topic = messages[0].topic
     unplanned = DecodePlan(topic, dialect, None, frozenset())
     met = decode_changes(messages[0].partition, *arrays(messages), unplanned).new_schemas
-    return plan_of(topic, met, dialect)
+    return plan_of(topic, met, dialect, rule)
 
 
-def plan_of(topic: str, schemas: Iterable[SourceSchema], dialect: Dialect) -> DecodePlan:
+def plan_of(
+    topic: str,
+    schemas: Iterable[SourceSchema],
+    dialect: Dialect,
+    rule: ResolvedRule | None = None,
+) -> DecodePlan:
     """Plan a topic whose table was made from the first of its schemas."""
     known = tuple(schemas)
-    table = iceberg_schema(mirror_columns(known[0], topic, dialect))
-    return DecodePlan(topic, dialect, arrow_schema(table, topic), frozenset(known))
+    columns = mirror_columns(known[0], topic, dialect, rule)
+    schema = source_schema(arrow_schema(iceberg_schema(columns, rule), topic))
+    key = tuple(column.name for column in columns if column.key)
+    return DecodePlan(
+        topic,
+        dialect,
+        schema,
+        frozenset(known),
+        table_key=key,
+        key=rule.key if rule is not None else (),
+    )
 
 
 def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]]:
@@ -305,7 +322,7 @@ def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]
     changes = pa.concat_tables(decoded.changes, promote_options="default")
     if decoded.truncates:
         changes = after_truncate(changes, 0, decoded.truncates[-1])
-    key = [field.name for field in plan.schema if not field.nullable]
+    key = list(plan.table_key)
     live = collapse(changes, key, None, empty=False).live
     rows = live.drop([name for name in live.column_names if name.startswith(RESERVED)]).to_pylist()
     return sorted(rows, key=lambda row: [str(row[name]) for name in key])

@@ -1,5 +1,7 @@
 """What a source schema asks of the table that mirrors it."""
 
+from dataclasses import replace
+
 import pytest
 from pyiceberg.types import (
     BinaryType,
@@ -18,14 +20,16 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan, decode_changes
-from cdc.schema import difference, iceberg_schema, mirror_columns
+from cdc.schema import difference, iceberg_schema, mirror_columns, own_columns
 from cdc.schema.difference import SchemaDifference, TypeChange
 from cdc.schema.mapping import MirrorColumn
 from connectors import DIALECTS
 from tests.unit.messages import arrays, read_recorded
 
-ID = MirrorColumn("id", LongType(), True)
+ID = MirrorColumn("id", LongType(), True, required=True)
+KEY = ("id",)
 
 
 def list_of(element: IcebergType) -> ListType:
@@ -38,7 +42,7 @@ def struct_of(**members: IcebergType) -> StructType:
 
 def compared(old: IcebergType, new: IcebergType) -> SchemaDifference:
     table = iceberg_schema((ID, MirrorColumn("v", old, False)))
-    return difference(table, (ID, MirrorColumn("v", new, False)), "t")
+    return difference(table, (ID, MirrorColumn("v", new, False)), "t", KEY)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_a_type_whose_values_may_not_fit_is_a_change(old: IcebergType, new: Iceb
 def test_new_columns_are_added_in_the_sources_order() -> None:
     b, a = MirrorColumn("b", StringType(), False), MirrorColumn("a", LongType(), False)
 
-    found = difference(iceberg_schema((ID,)), (ID, b, a), "t")
+    found = difference(iceberg_schema((ID,)), (ID, b, a), "t", KEY)
 
     assert found == SchemaDifference((b, a), (), ("id",), ("id",))
 
@@ -109,14 +113,14 @@ def test_new_columns_are_added_in_the_sources_order() -> None:
 def test_a_column_that_the_source_dropped_stays() -> None:
     table = iceberg_schema((ID, MirrorColumn("v", StringType(), False)))
 
-    assert difference(table, (ID,), "t") == SchemaDifference((), (), ("id",), ("id",))
+    assert difference(table, (ID,), "t", KEY) == SchemaDifference((), (), ("id",), ("id",))
 
 
 def test_names_that_differ_in_case_are_two_columns() -> None:
     table = iceberg_schema((ID, MirrorColumn("v", StringType(), False)))
     upper = MirrorColumn("V", StringType(), False)
 
-    assert difference(table, (ID, upper), "t").added == (upper,)
+    assert difference(table, (ID, upper), "t", KEY).added == (upper,)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_names_that_differ_in_case_are_two_columns() -> None:
 def test_another_key_is_told(new: tuple[MirrorColumn, ...]) -> None:
     table = iceberg_schema((ID, MirrorColumn("v", LongType(), False)))
 
-    found = difference(table, new, "t")
+    found = difference(table, new, "t", KEY)
 
     assert found.old_key == ("id",)
     assert found.new_key == tuple(column.name for column in new if column.key)
@@ -147,10 +151,26 @@ def test_a_recorded_table_tells_what_each_alter_did() -> None:
     ]
     table = iceberg_schema(versions[0])
 
-    found = [difference(table, version, "evolve") for version in versions]
+    found = [difference(table, version, "evolve", KEY) for version in versions]
 
     assert found[0] == SchemaDifference((), (), ("id",), ("id",))
     changes = {change for one in found for change in one.changed}
     assert TypeChange("a", "int", "long") in changes
     assert TypeChange("a", "int", "string") in changes
     assert {column.name for one in found for column in one.added} >= {"d_renamed", "e"}
+
+
+def test_the_mirrors_own_columns_are_no_difference() -> None:
+    rule = ResolvedRule(mode=ApplyMode.HISTORY)
+    table = iceberg_schema((ID,), rule)
+
+    assert difference(table, (ID,), "t", KEY) == SchemaDifference((), (), KEY, KEY)
+    assert difference(table, (ID, *own_columns(rule)), "t", KEY).added == ()
+
+
+def test_a_key_that_may_be_null_is_the_same_key() -> None:
+    nullable = replace(ID, required=False)
+
+    found = difference(iceberg_schema((nullable,)), (nullable,), "t", KEY)
+
+    assert found == SchemaDifference((), (), KEY, KEY)
