@@ -1,6 +1,17 @@
 """How the changes of a batch become one commit of a table."""
 
-from cdc.apply.lookup import rows_of_keys
-from cdc.apply.merge import KeyBounds, merge_changes
+from cdc.apply.lookup import NEWEST_IN_LOG, NEWEST_VERSION, WITH_VALUES, rows_of_keys
+from cdc.apply.merge import merge_changes
+from cdc.apply.names import KeyBounds
+from cdc.apply.truncates import close_all, mark_all_deleted
 
-__all__ = ["KeyBounds", "merge_changes", "rows_of_keys"]
+__all__ = [
+    "NEWEST_IN_LOG",
+    "NEWEST_VERSION",
+    "WITH_VALUES",
+    "KeyBounds",
+    "close_all",
+    "mark_all_deleted",
+    "merge_changes",
+    "rows_of_keys",
+]

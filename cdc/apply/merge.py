@@ -1,14 +1,14 @@
 """Positional deletes by MERGE INTO, merge-on-read: the reference form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc.model import LEDGER_PROPERTY, OP, FileKind, Ledger, Op, WrittenFile
+from cdc.apply.names import KeyBounds, doubled, quoted, same_key, within
+from cdc.model import CURRENT, LEDGER_PROPERTY, OP, FileKind, Ledger, Op, WrittenFile
 
-KeyBounds = Mapping[str, tuple[Any, Any]]
 SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 
 
@@ -19,6 +19,8 @@ def merge_changes(
     key: Sequence[str],
     bounds: KeyBounds,
     ledger: Ledger,
+    *,
+    current_only: bool = False,
 ) -> None:
     """Replace the rows that changed, in one commit that carries the ledger.
 
@@ -27,10 +29,11 @@ def merge_changes(
     Args:
         spark: Any session; the work is done in a new one of its own.
         table: The table's quoted name.
-        files: The new rows, and the keys that are gone.
+        files: The new rows, and the keys of all rows that go.
         key: The key columns.
         bounds: The least and the greatest value of key columns; files beyond them are not read.
         ledger: What the commit carries.
+        current_only: Of the rows with such a key, only the current version goes.
     """
     # The ledger reaches the snapshot through the session's settings: no other commit may share it.
     session = spark.newSession()
@@ -43,42 +46,34 @@ def merge_changes(
     if gone:
         deletes = _with_op(session.read.schema(columns).parquet(*gone), Op.DELETE)
         changes = deletes if changes is None else changes.unionByName(deletes)
-    text, arguments = merge_sql(table, columns.names, key, bounds)
+    text, arguments = merge_sql(table, columns.names, key, bounds, current_only=current_only)
     session.sql(text, arguments, changes=changes)
 
 
 def merge_sql(
-    table: str, columns: Sequence[str], key: Sequence[str], bounds: KeyBounds
+    table: str,
+    columns: Sequence[str],
+    key: Sequence[str],
+    bounds: KeyBounds,
+    *,
+    current_only: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Render the MERGE and its arguments; Spark puts the changes in place of `{changes}`."""
-    table = _doubled(table)
-    matches = [f"t.{_quoted(name)} = s.{_quoted(name)}" for name in key]
-    arguments: dict[str, Any] = {}
-    for place, (name, (least, greatest)) in enumerate(bounds.items()):
-        # Without literal bounds on the target's side every file of the table is read.
-        matches.append(f"t.{_quoted(name)} BETWEEN :least{place} AND :greatest{place}")
-        arguments |= {f"least{place}": least, f"greatest{place}": greatest}
-    names = ", ".join(_quoted(name) for name in columns)
-    values = ", ".join(f"s.{_quoted(name)}" for name in columns)
-    assignments = ", ".join(f"t.{_quoted(n)} = s.{_quoted(n)}" for n in columns if n not in key)
-    update = f"WHEN MATCHED THEN UPDATE SET {assignments} " if assignments else ""
+    limits, arguments = within(bounds)
+    # New rows match nothing: several of one key may come, as the versions of a history do.
+    matches = [*same_key(key), f"s.{OP} = '{Op.DELETE}'", *limits]
+    if current_only:
+        matches.append(f"t.{quoted(CURRENT)}")
+    names = ", ".join(quoted(name) for name in columns)
+    values = ", ".join(f"s.{quoted(name)}" for name in columns)
     text = (
-        f"MERGE INTO {table} t USING {{changes}} s ON {' AND '.join(matches)} "
-        f"WHEN MATCHED AND s.{OP} = '{Op.DELETE}' THEN DELETE "
-        f"{update}"
-        f"WHEN NOT MATCHED AND s.{OP} <> '{Op.DELETE}' THEN INSERT ({names}) VALUES ({values})"
+        f"MERGE INTO {doubled(table)} t USING {{changes}} s ON {doubled(' AND '.join(matches))} "
+        "WHEN MATCHED THEN DELETE "
+        f"WHEN NOT MATCHED AND s.{OP} <> '{Op.DELETE}' "
+        f"THEN INSERT ({doubled(names)}) VALUES ({doubled(values)})"
     )
     return text, arguments
 
 
 def _with_op(rows: DataFrame, op: Op) -> DataFrame:
     return rows.withColumn(OP, F.lit(op.value))
-
-
-def _quoted(name: str) -> str:
-    return "`" + _doubled(name.replace("`", "``")) + "`"
-
-
-def _doubled(text: str) -> str:
-    """Keep the braces in a name from being taken for a place to fill."""
-    return text.replace("{", "{{").replace("}", "}}")

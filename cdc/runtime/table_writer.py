@@ -101,7 +101,7 @@ class TableWriter:
         if plan.rule.deletes is DeleteKind.EQUALITY:
             kind, keys = FileKind.EQUALITY_DELETES, collapsed.replaced
         else:
-            kind, keys = FileKind.DELETED_KEYS, collapsed.deleted
+            kind, keys = FileKind.DELETED_KEYS, collapsed.replaced
         if len(keys):
             yield plan.writer.write_keys(kind, keys, plan.key)
 
@@ -113,5 +113,6 @@ def bounds_of(changes: pa.Table, key: tuple[str, ...]) -> dict[str, tuple[Any, A
         column = changes[name]
         if any(is_kind(column.type) for is_kind in BOUNDED):
             ends = pc.min_max(column).as_py()
-            bounds[name] = (ends["min"], ends["max"])
+            if ends["min"] is not None:
+                bounds[name] = (ends["min"], ends["max"])
     return bounds

@@ -1,4 +1,4 @@
-"""The text of the MERGE, without running it."""
+"""The text of the statements that change a table, without running them."""
 
 import re
 from datetime import date
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cdc.apply.merge import merge_sql
+from cdc.apply.truncates import close_sql, mark_sql
 
 TABLE = "`mirror`.`shop`.`orders`"
 
@@ -17,9 +18,9 @@ def test_the_whole_statement() -> None:
 
     assert text == (
         "MERGE INTO `mirror`.`shop`.`orders` t USING {changes} s "
-        "ON t.`id` = s.`id` AND t.`id` BETWEEN :least0 AND :greatest0 "
-        "WHEN MATCHED AND s._mirror_op = 'd' THEN DELETE "
-        "WHEN MATCHED THEN UPDATE SET t.`name` = s.`name`, t.`size` = s.`size` "
+        "ON t.`id` <=> s.`id` AND s._mirror_op = 'd' "
+        "AND (t.`id` BETWEEN :least0 AND :greatest0 OR t.`id` IS NULL) "
+        "WHEN MATCHED THEN DELETE "
         "WHEN NOT MATCHED AND s._mirror_op <> 'd' "
         "THEN INSERT (`id`, `name`, `size`) VALUES (s.`id`, s.`name`, s.`size`)"
     )
@@ -29,16 +30,13 @@ def test_the_whole_statement() -> None:
 def test_every_column_of_the_key_has_to_match() -> None:
     text, _ = merge_sql(TABLE, ["a", "b", "v"], ["a", "b"], {})
 
-    assert "ON t.`a` = s.`a` AND t.`b` = s.`b` WHEN" in text
-    assert "UPDATE SET t.`v` = s.`v` WHEN" in text
+    assert "ON t.`a` <=> s.`a` AND t.`b` <=> s.`b` AND s._mirror_op = 'd' WHEN" in text
 
 
-def test_a_table_of_key_columns_alone_is_never_updated() -> None:
-    text, _ = merge_sql(TABLE, ["a", "b"], ["a", "b"], {})
+def test_of_a_history_only_the_current_version_goes() -> None:
+    text, _ = merge_sql(TABLE, ["id", "v"], ["id"], {}, current_only=True)
 
-    assert "UPDATE" not in text
-    assert "THEN DELETE WHEN NOT MATCHED" in text
-    assert "INSERT (`a`, `b`) VALUES (s.`a`, s.`b`)" in text
+    assert "ON t.`id` <=> s.`id` AND s._mirror_op = 'd' AND t.`_mirror_current` WHEN" in text
 
 
 def test_without_bounds_there_are_no_arguments() -> None:
@@ -109,5 +107,35 @@ def test_braces_in_a_column_name_are_no_placeholder_of_the_merge(name: str) -> N
     assert placeholders == ["changes"]
 
     filled = text.format(changes="c")
-    assert f"t.`{name}` = s.`{name}`" in filled
+    assert f"VALUES (s.`id`, s.`{name}`)" in filled
     assert filled.startswith(f"MERGE INTO `{name}` t USING c s ON")
+
+
+def test_a_truncate_marks_every_row_that_has_no_mark() -> None:
+    assert mark_sql(TABLE) == (
+        f"UPDATE {TABLE} SET `_mirror_deleted` = true WHERE `_mirror_deleted` IS NOT TRUE"
+    )
+
+
+def test_a_truncate_ends_every_version_but_those_that_the_batch_ends() -> None:
+    all_of_them = (
+        f"UPDATE {TABLE} t SET t.`_mirror_valid_to` = greatest(:time, t.`_mirror_valid_from`), "
+        "t.`_mirror_current` = false WHERE t.`_mirror_current`"
+    )
+
+    assert close_sql(TABLE) == all_of_them
+    assert close_sql(TABLE, ["a", "b"]) == (
+        f"{all_of_them} AND NOT EXISTS "
+        "(SELECT 1 FROM {kept} s WHERE t.`a` <=> s.`a` AND t.`b` <=> s.`b`)"
+    )
+
+
+@pytest.mark.parametrize("name", ["a{b}", "{kept}", "{", "}", "{0}"])
+def test_braces_in_a_name_are_no_placeholder_of_a_truncate(name: str) -> None:
+    text = close_sql(f"`{name}`", [name])
+
+    placeholders = [field for _, field, _, _ in Formatter().parse(text) if field is not None]
+
+    assert placeholders == ["kept"]
+    assert f"t.`{name}` <=> s.`{name}`" in text.format(kept="k")
+    assert close_sql(f"`{name}`").startswith(f"UPDATE `{name}` t SET")  # filled by nobody
