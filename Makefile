@@ -38,7 +38,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast bench-decode lint format lock docker clean
+.PHONY: help setup demo test test-fast differential chaos bench-decode lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -55,6 +55,14 @@ test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/pytest tests/unit $(ARGS)
+
+differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n.
+	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) \
+	  --statements $(or $(STATEMENTS),200000) $(addprefix --database ,$(DATABASE)) $(ARGS)
+
+chaos: setup ## The same while the mirror, Kafka and Connect die; SEED=n KILLS=50 STATEMENTS=200000.
+	@.venv/bin/python -m tests.chaos.chaos --seed $(or $(SEED),1) --kills $(or $(KILLS),50) \
+	  --statements $(or $(STATEMENTS),200000) --database $(or $(DATABASE),postgres) $(ARGS)
 
 bench-decode: setup ## Measure the decoder next to Spark's own readers and fastavro.
 	@.venv/bin/python -m tests.bench.decode

@@ -27,7 +27,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
-MARKED = ("unit", "fuzz", "spark", "integration")
+MARKED = ("unit", "fuzz", "spark", "integration", "chaos")
 
 Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]
