@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.model import OP, POSITION, Op, PartitionMark
-from cdc.plan.keys import first_and_last, in_offset_order
+from cdc.model import MISSING, NO_POSITION, OP, POSITION, Op, PartitionMark
+from cdc.plan.keys import Mask, first_and_last, in_offset_order, mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ def collapse(
     *,
     empty: bool,
     exact_snapshot: bool = True,
+    looked_up: bool = False,
 ) -> CollapsedChanges:
     """Keep the newest change of every key, and say which keys the table may hold already.
 
@@ -39,11 +40,17 @@ def collapse(
         mark: How far this partition has been applied.
         empty: The table has no row, so that nothing can be replaced.
         exact_snapshot: A row that the source's snapshot read never comes as an insert after it.
+        looked_up: The table has been asked for what changes leave out. An update that still lacks
+            something, and whose position is not new, was sent again after its row was deleted, and
+            leaves nothing; its delete comes again too.
     """
     keys = list(key)
     changes = in_offset_order(changes)
     first, last = first_and_last(changes, keys)
     newest = changes.take(last)
+    if looked_up and mark is not None and MISSING in newest.column_names:
+        known = pa.array(~_sent_again(newest, mark))
+        first, newest = first.filter(known), newest.filter(known)
     gone = pc.equal(newest[OP], Op.DELETE)
     live = newest.filter(pc.invert(gone))
     if empty:
@@ -57,6 +64,13 @@ def collapse(
         deleted=newest.filter(pc.and_(gone, replaces)).select(keys),
         superseded=len(changes) - len(newest),
     )
+
+
+def _sent_again(newest: pa.Table, mark: PartitionMark) -> Mask:
+    """Tell the changes that lack a value and have a position that is not new."""
+    old = pc.less_equal(newest[POSITION], mark.position)
+    placed = pc.not_equal(newest[POSITION], NO_POSITION)
+    return mask(pc.and_(newest[MISSING].is_valid(), pc.and_(old, placed)))
 
 
 def _is_new_row(

@@ -88,6 +88,7 @@ class TableWriter:
             plan.marks.get(self.partition),
             empty=plan.empty or plan.truncate is not None,
             exact_snapshot=plan.decode.dialect.exact_snapshot,
+            looked_up=rows is not None,
         )
         wiped = before - len(changes)
         return replace(collapsed, superseded=collapsed.superseded + wiped)

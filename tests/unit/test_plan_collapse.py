@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, PartitionMark
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, PartitionMark
 from cdc.plan import CollapsedChanges, collapse, touched_keys
 
 NEW_TABLE = None  # no mark: nothing of the partition has been applied
@@ -232,6 +232,29 @@ def test_keys_of_every_type_are_told_apart(kind: pa.DataType, values: list[Any])
     assert live(collapsed) == {**dict.fromkeys(values[1:], "a"), values[-1]: "b"}
     assert ids(collapsed.deleted) == [values[0]]
     assert ids(collapsed.replaced) == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("position", "looked_up", "kept"),
+    [(90, True, []), (90, False, [1]), (101, True, [1]), (NO_POSITION, True, [1])],
+)
+def test_an_update_sent_again_after_its_row_was_deleted_leaves_nothing(
+    position: int, looked_up: bool, kept: list[int]
+) -> None:
+    changes = changes_of((1, None, "u", 500, position), (2, "b", "u", 501, 90))
+    missing = pa.array([["value"], None], pa.list_(pa.string()))
+
+    collapsed = collapse(
+        changes.append_column(MISSING, missing),
+        ["id"],
+        PartitionMark(400, 100),
+        empty=False,
+        looked_up=looked_up,
+    )
+
+    assert ids(collapsed.live.select(["id"])) == [*kept, 2]
+    assert ids(collapsed.replaced) == [*kept, 2]
+    assert collapsed.superseded == 1 - len(kept)
 
 
 def test_null_is_a_key_like_any_other() -> None:
