@@ -3,7 +3,7 @@
 from cdc.commit.append import append_files
 from cdc.commit.catalog import IcebergCatalog
 from cdc.commit.java_errors import translated
-from cdc.commit.ledger import read_ledger
+from cdc.commit.ledger import read_ledger, set_ledger_property
 from cdc.commit.live_files import FileChanges
 from cdc.commit.row_delta import RowChange, commit_rows
 from cdc.commit.table import IcebergTable
@@ -16,5 +16,6 @@ __all__ = [
     "append_files",
     "commit_rows",
     "read_ledger",
+    "set_ledger_property",
     "translated",
 ]

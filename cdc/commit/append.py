@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from cdc.commit.data_files import FileDescriber
 from cdc.commit.java_errors import translated
+from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
 from cdc.model import WrittenFile
 
@@ -18,5 +19,5 @@ def append_files(table: IcebergTable, files: Iterable[WrittenFile], name: str, v
             append.appendFile(describer.data_file(file))
         append.commit()
         transaction.updateProperties().set(name, value).commit()
-        transaction.commitTransaction()
+        commit_or_recognise(table, transaction, lambda: table.properties.get(name) == value)
         table.java.refresh()

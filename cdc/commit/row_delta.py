@@ -6,6 +6,8 @@ from typing import Any
 from cdc.commit.data_files import FileDescriber
 from cdc.commit.java_errors import translated
 from cdc.commit.java_values import java_strings
+from cdc.commit.ledger import put_ledger, read_ledger
+from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
 
@@ -25,7 +27,8 @@ class RowChange:
 def commit_rows(table: IcebergTable, change: RowChange) -> None:
     """Add rows and deletes and write the ledger, all or nothing.
 
-    Run twice with rows, the second run raises: the first moved the table past `since`.
+    Run twice, the second run changes nothing: it finds its own ledger. So a commit whose answer was
+    lost is recognised, too, and not repeated.
 
     Raises:
         CommitConflictError: Somebody else wrote to the table since the ledger was read.
@@ -34,7 +37,9 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         describer = FileDescriber(table, change.key)
         rows = [describer.data_file(f) for f in change.files if f.kind is FileKind.DATA]
         deletes = [describer.delete_file(file) for file in _deletes(change)]
-        transaction = table.java.newTransaction()
+        transaction = table.java.newTransaction()  # sees the newest commit
+        if table.snapshot_id != change.since and read_ledger(table) == change.ledger:
+            return
         if change.truncate and table.snapshot_id is not None:
             always = table.jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
             transaction.newDelete().deleteFromRowFilter(always).commit()
@@ -44,11 +49,27 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         for file in deletes:
             delta.addDeletes(file)
         _validate(table, delta, change)
-        ledger = change.ledger.to_json()
-        delta.set(LEDGER_PROPERTY, ledger)
-        delta.commit()
-        transaction.updateProperties().set(LEDGER_PROPERTY, ledger).commit()
-        transaction.commitTransaction()
+        _commit_with_ledger(table, transaction, delta, change.ledger)
+        if change.truncate:
+            table.remove(file for file in change.files if file.kind is not FileKind.DATA)
+
+
+def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledger: Ledger) -> None:
+    text = ledger.to_json()
+    delta.set(LEDGER_PROPERTY, text)
+    delta.commit()
+    snapshot = transaction.table().currentSnapshot()
+    number, sequence = snapshot.snapshotId(), int(snapshot.sequenceNumber())
+    update = transaction.updateProperties()
+    put_ledger(update, text, sequence)
+    update.commit()
+    commit_or_recognise(table, transaction, lambda: read_ledger(table) == ledger)
+    made = table.java.snapshot(number)
+    if made is not None and int(made.sequenceNumber()) != sequence:
+        # Another writer's commit came first and took that number.
+        update = table.java.updateProperties()
+        put_ledger(update, text, int(made.sequenceNumber()))
+        update.commit()
 
 
 def _deletes(change: RowChange) -> list[WrittenFile]:

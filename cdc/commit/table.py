@@ -55,13 +55,17 @@ class IcebergTable:
         snapshot = self.java.currentSnapshot()
         return snapshot is None or snapshot.summary().get("total-records") == "0"
 
-    def summaries(self) -> Iterator[dict[str, str]]:
-        """Go through the snapshots that led to the current one, newest first."""
+    def ancestors(self) -> Iterator[Any]:
+        """Go through the Java snapshots that led to the current one, newest first, and it too."""
         snapshot = self.java.currentSnapshot()
         while snapshot is not None:
-            yield dict(snapshot.summary())
+            yield snapshot
             parent = snapshot.parentId()
             snapshot = None if parent is None else self.java.snapshot(parent)
+
+    def summaries(self) -> Iterator[dict[str, str]]:
+        """Go through the summaries of the snapshots that led to the current one, newest first."""
+        return (dict(snapshot.summary()) for snapshot in self.ancestors())
 
     def add_columns(self, columns: Sequence[tuple[str, IcebergType]]) -> None:
         """Add optional columns at the end, in one commit. One that is there already is left."""

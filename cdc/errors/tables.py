@@ -187,6 +187,22 @@ class CommitConflictError(MirrorError):
         )
 
 
+class LostLedgerError(MirrorError):
+    """A table was rolled back to a state of which nobody knows how far it had come."""
+
+    def __init__(self, table: str, snapshot: int | None) -> None:
+        super().__init__(table, snapshot)
+        self.table, self.snapshot = table, snapshot
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} was set back to snapshot {self.snapshot}, and the snapshots "
+            "that told how far the mirror had come by then have expired. Set it to a snapshot "
+            "that the mirror wrote (its summary has _mirror_ledger), or drop the table to have it "
+            "made anew."
+        )
+
+
 class CatalogError(MirrorError):
     """Iceberg or its catalog refused something."""
 
