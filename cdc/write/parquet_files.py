@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cdc.model import FileKind, LiveFile, PartitionField, WrittenFile
+from cdc.write.dictionaries import dictionary_columns
 from cdc.write.partitions import split
 from cdc.write.storage import LOCAL, filesystem
 
@@ -138,7 +139,13 @@ class FileWriter:
         with storage.open_output_stream(place) as sink:
             # Arrow's own schema would tell readers nothing but what Parquet's tells them, and is a
             # good part of a small file.
-            pq.write_table(table, sink, compression=COMPRESSION, store_schema=False)
+            pq.write_table(
+                table,
+                sink,
+                compression=COMPRESSION,
+                use_dictionary=dictionary_columns(table),
+                store_schema=False,
+            )
             return int(sink.tell())
 
 

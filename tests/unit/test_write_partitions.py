@@ -122,6 +122,16 @@ def test_a_thousand_partitions_are_written_one_after_the_other(tmp_path: Path) -
     assert {w.file.rows for w in written} == {2}
 
 
+def test_the_rows_of_a_partition_keep_their_order_among_many(tmp_path: Path) -> None:
+    writer = FileWriter(str(tmp_path), ORDERS, {}, 1, (PartitionField("bucket", "id", 3),))
+    ids = np.random.default_rng(1).integers(0, 100, 20_000)
+    rows = pa.table([ids, ids.astype(str), pa.nulls(len(ids))], schema=ORDERS)
+
+    for written in writer.write_rows(rows, 0):
+        assert written.rows is not None
+        assert (np.diff(written.rows) > 0).all()
+
+
 def test_codes_of_many_fields_do_not_run_over(tmp_path: Path) -> None:
     names = [f"c{place}" for place in range(12)]
     schema = schema_of(**dict.fromkeys(names, pa.int32()))
