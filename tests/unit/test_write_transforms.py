@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.types import (
     BinaryType,
@@ -43,6 +43,7 @@ def test_a_transform_gives_what_pyiceberg_gives(kind: PrimitiveType, field: Part
     assert apply(field, kind, values) == [scalar(field, kind, value) for value in values]
 
 
+@settings(deadline=None)  # a busy machine is no failure
 @given(typed_columns(), st.data())
 def test_a_transform_gives_what_pyiceberg_gives_for_any_value(
     column: tuple[PrimitiveType, list[Any]], data: st.DataObject
