@@ -1,6 +1,7 @@
 """Bytes from Kafka to Arrow change tables, whole columns at a time."""
 
-from cdc.decode.changes import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode.changes import DecodedChanges, decode_changes
+from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.wire import Wire
 
 __all__ = ["DecodePlan", "DecodedChanges", "Wire", "decode_changes"]

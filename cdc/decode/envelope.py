@@ -7,7 +7,7 @@ which `after` is the text of a document.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -56,15 +56,23 @@ class RawChanges:
     time: pa.Array
     row: pa.StructArray
     tables: frozenset[SourceTable] = frozenset()
+    before: pa.StructArray | None = None  # the rows as they were, where they were asked for
 
     def take(self, places: Rows) -> "RawChanges":
         """Choose some of the changes by their places, rising."""
         if len(places) == len(self.rows):
             return self
+        index = pa.array(places)
         op, position, time, row = (
-            part.take(pa.array(places)) for part in (self.op, self.position, self.time, self.row)
+            part.take(index) for part in (self.op, self.position, self.time, self.row)
         )
-        return RawChanges(self.layout, self.rows[places], op, position, time, row, self.tables)
+        before = None if self.before is None else self.before.take(index)
+        rows = self.rows[places]
+        return RawChanges(self.layout, rows, op, position, time, row, self.tables, before)
+
+    def as_deletes(self) -> "RawChanges":
+        """Make the same changes deletes."""
+        return replace(self, op=pa.array([Op.DELETE] * len(self.rows), pa.string()))
 
     @staticmethod
     def deletes(rows: Rows) -> "RawChanges":
@@ -95,9 +103,17 @@ def layout_of(kind: SourceType) -> Layout | str:
 
 
 def read_changes(
-    group: MessageGroup, layout: Layout, wanted: Iterable[str], dialect: Dialect, topic: str
+    group: MessageGroup,
+    layout: Layout,
+    wanted: Iterable[str],
+    dialect: Dialect,
+    topic: str,
+    *,
+    before: bool = False,
 ) -> tuple[RawChanges, list[BadMessage]]:
     """Read the changes of a group: how each is done, where it stands, and the wanted columns.
+
+    With `before` those of the row as it was before the change are read, too.
 
     The messages that turn out to be no change are given with their rows in the group's own array.
     """
@@ -105,11 +121,11 @@ def read_changes(
     if layout.form is Form.FLAT:
         fields, parts = _flat_fields(group, columns, dialect)
     else:
-        fields, parts = _envelope_fields(group, layout, columns, dialect)
+        fields, parts = _envelope_fields(group, layout, columns, dialect, before)
     raw = group.read(fields)
     rows = group.rows[raw.places]
     bad = [BadMessage(int(group.rows[b.row]), b.reason) for b in raw.bad]
-    op, row, source, moments = parts(raw.table)
+    op, row, old, source, moments = parts(raw.table)
     good = np.ones(len(rows), bool)
     named = _named_by(topic, dialect) if layout.form is Form.FLAT else None
     for wrong, reason in (*_misfits(op, row, layout), _unnamed(source, dialect, named)):
@@ -122,18 +138,27 @@ def read_changes(
     if not good.all():
         source = {name: column.filter(pa.array(good)) for name, column in source.items()}
     tables = _source_tables(source, dialect, named)
-    changes = RawChanges(layout, rows, op, position, times(moments, len(rows)), row, tables)
+    # The flat row of a delete is the row as it was.
+    image = (row if old is None else old) if before else None
+    time = times(moments, len(rows))
+    changes = RawChanges(layout, rows, op, position, time, row, tables, image)
     return changes.take(np.flatnonzero(good)), bad
 
 
-# Gives op, row, the fields of the source block and the times from what was read.
-Parts = Callable[[pa.Table], "_Parts"]
-_Parts = tuple[pa.Array, pa.StructArray, dict[str, pa.Array], dict[str, pa.Array]]
+# What was read: op, the row and, if asked for, the row as it was; of a flat row they are the same.
+_Parts = tuple[
+    pa.Array, pa.StructArray, pa.StructArray | None, dict[str, pa.Array], dict[str, pa.Array]
+]
+Parts = Callable[[pa.Table], _Parts]
 Verdict = tuple["np.ndarray[tuple[int], np.dtype[np.bool_]]", Callable[[int], str]]
 
 
 def _envelope_fields(
-    group: MessageGroup, layout: Layout, columns: Sequence[SourceColumn], dialect: Dialect
+    group: MessageGroup,
+    layout: Layout,
+    columns: Sequence[SourceColumn],
+    dialect: Dialect,
+    before: bool,
 ) -> tuple[list[SourceColumn], Parts]:
     source_fields = _source_fields(dialect)
     described = next(field.type.fields for field in group.type.fields if field.name == "source")
@@ -141,18 +166,22 @@ def _envelope_fields(
     moments = time_fields(described) if described else tuple(ENDS)
     wanted = source_fields | dict.fromkeys(moments, NUMBER)
     source = SourceType("struct", fields=tuple(SourceColumn(n, t) for n, t in wanted.items()))
-    after = TEXT if layout.form is Form.DOCUMENT else SourceType("struct", fields=tuple(columns))
+    kind = TEXT if layout.form is Form.DOCUMENT else SourceType("struct", fields=tuple(columns))
+    images = [SourceColumn(name, kind) for name in (("after", "before") if before else ("after",))]
 
     def parts(table: pa.Table) -> _Parts:
-        block, row = _array(table["source"]), _array(table["after"])
+        block, rows = _array(table["source"]), [_array(table[image.name]) for image in images]
         if layout.form is Form.DOCUMENT:
-            mask = row.is_null()
-            row = pa.StructArray.from_arrays([row], names=[DOCUMENT.name], mask=mask)
+            rows = [
+                pa.StructArray.from_arrays([row], names=[DOCUMENT.name], mask=row.is_null())
+                for row in rows
+            ]
         fields = {name: pc.struct_field(block, name) for name in wanted}
-        return _array(table["op"]), row, fields, {name: fields[name] for name in moments}
+        times_ = {name: fields[name] for name in moments}
+        return _array(table["op"]), rows[0], rows[1] if before else None, fields, times_
 
     fields = [SourceColumn("op", TEXT), SourceColumn("source", source)]
-    return [*fields, SourceColumn("after", after)], parts
+    return [*fields, *images], parts
 
 
 def _flat_fields(
@@ -181,7 +210,7 @@ def _flat_fields(
         if not columns:
             row = pa.array([{}] * len(table), pa.struct([]))
         source = {name: field(name, kind) for name, kind in _source_fields(dialect).items()}
-        return op, row, source, {name: _array(table[name]) for name in moments}
+        return op, row, None, source, {name: _array(table[name]) for name in moments}
 
     names = dict.fromkeys((*added.values(), *moments))
     return [*columns, *(SourceColumn(name, present[name]) for name in names)], parts

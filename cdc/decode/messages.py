@@ -7,7 +7,7 @@ Avro and base64 text in JSON. A message that cannot be read is named with its re
 spoils its neighbours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from cdc.model import SourceColumn, SourceType
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 # The Arrow type of a raw column by its kind; how bytes are written is the format's own.
@@ -49,6 +50,29 @@ class BadMessage:
 
     row: int
     reason: str
+
+
+class Rejected:
+    """The records of a chunk that cannot be applied; the first reason is the one that counts."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[int, str] = {}
+
+    @property
+    def rows(self) -> list[int]:
+        """The records' rows, rising."""
+        return sorted(self._reasons)
+
+    def __getitem__(self, row: int) -> str:
+        return self._reasons[row]
+
+    def add(
+        self, messages: Iterable[BadMessage], rows: Rows | None = None, place: str = ""
+    ) -> None:
+        """Note messages, whose rows are places among others where these are given."""
+        for message in messages:
+            row = message.row if rows is None else int(rows[message.row])
+            self._reasons.setdefault(row, place + message.reason)
 
 
 @dataclass(frozen=True, slots=True)

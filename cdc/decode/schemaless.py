@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.decode.inference import is_text, type_of
+from cdc.decode.inference import Kind, is_text, type_of
 from cdc.decode.json_payloads import json_schema, read_payloads
 from cdc.decode.messages import BadMessage, RawColumns, Rows
 from cdc.decode.shapes import Shape
@@ -67,7 +67,8 @@ def _group(
         if found is None:
             continue
         columns.append(SourceColumn(name, found))
-        if name not in survey.certain and found.kind == "string" and not is_text(kind):
+        texts = is_text(kind) and is_text(findings.old_kinds.get(name, Kind.NULL))
+        if name not in survey.certain and found.kind == "string" and not texts:
             quoted.add(name)
     if quoted:
         payloads = _with_quotes(payloads, findings.odd, quoted, shape)
@@ -132,16 +133,17 @@ def _with_quotes(payloads: pa.Array, places: list[int], names: set[str], shape: 
 
 
 def _quoted(text: str, names: set[str], shape: Shape) -> str:
-    start = 0
+    starts = [0]
     if shape is Shape.CHANGE:
-        start = next(begin for name, begin, _ in _members(text, 0) if name == "after")
-        if not text.startswith("{", start):
-            return text
+        starts = [begin for name, begin, _ in _members(text, 0) if name in ("before", "after")]
     pieces, done = [], 0
-    for name, begin, end in _members(text, start):
-        if name in names and text[begin] not in '"n':  # a text stays one, and null is null
-            pieces += [text[done:begin], encode_basestring(text[begin:end])]
-            done = end
+    for start in starts:
+        if not text.startswith("{", start):
+            continue
+        for name, begin, end in _members(text, start):
+            if name in names and text[begin] not in '"n':  # a text stays one, and null is null
+                pieces += [text[done:begin], encode_basestring(text[begin:end])]
+                done = end
     return "".join([*pieces, text[done:]])
 
 

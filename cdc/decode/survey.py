@@ -21,6 +21,7 @@ from cdc.decode.shapes import (
     RAW_KINDS,
     Shape,
     envelope_fields,
+    object_or_empty,
     parsed_object,
     row_of,
     shape_of,
@@ -43,11 +44,14 @@ class Findings:
     places: list[Rows] = field(default_factory=list)
     odd: list[int] = field(default_factory=list)  # the places that were looked at one by one
     table: pa.Table | None = None  # of the messages, if the fast reader took them all
+    # Of the columns of rows as they were before a change, which decide no type.
+    old_kinds: dict[str, Kind] = field(default_factory=dict)
 
-    def note(self, kinds: Mapping[str, Kind]) -> None:
+    def note(self, kinds: Mapping[str, Kind], old: Mapping[str, Kind] | None = None) -> None:
         """Add what was seen in the columns of a row, or of many."""
-        for name, kind in kinds.items():
-            self.kinds[name] = join(self.kinds.get(name, Kind.NULL), kind)
+        for found, seen in ((self.kinds, kinds), (self.old_kinds, old or {})):
+            for name, kind in seen.items():
+                found[name] = join(found.get(name, Kind.NULL), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +209,9 @@ class Survey:
                 continue
             findings = self.findings.setdefault(shape, Findings())
             findings.odd.append(place)
-            findings.note(kinds)
+            before = message.get("before") if shape is Shape.CHANGE else None
+            old = {name: kind_of(value) for name, value in object_or_empty(before).items()}
+            findings.note(kinds, old)
 
     def _misfit(self, name: str, kind: Kind) -> str:
         return (

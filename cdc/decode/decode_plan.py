@@ -1,0 +1,67 @@
+"""What the decoder knows of a topic and of the table that its changes are for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from cdc.config.type_choices import Otherwise
+from cdc.decode.wire import Wire
+from cdc.dialect import Dialect
+from cdc.model import Declared, Form, SourceSchema
+
+
+@dataclass(frozen=True, slots=True)
+class DecodePlan:
+    """What the decoder knows of a topic; a table not created yet has no schema."""
+
+    topic: str
+    dialect: Dialect
+    # The table's columns without the mirror's own.
+    schema: pa.Schema | None
+    known: frozenset[SourceSchema]
+    wire: Wire = field(default_factory=Wire)
+    # What stands in for a value that does not fit, by column.
+    otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
+    hashed: frozenset[str] = frozenset()
+    # The key of the table; none where its rows need no key.
+    table_key: tuple[str, ...] = ()
+    # The key that the config names, where it does: its values come from the row, those of a delete
+    # from the row as it was.
+    key: tuple[str, ...] = ()
+    # Deletes carry the row as it was, where the message has it; without this, the key alone.
+    images: bool = False
+    # A truncate is also given as a change without values.
+    truncates_as_rows: bool = False
+
+    def has_room(self, schema: SourceSchema) -> bool:
+        """Whether the table takes rows of a schema as it is."""
+        if self.schema is None:
+            return False
+        if schema in self.known:
+            return True
+        # An inferred schema is as long as the columns that had values: too many to know them all.
+        guessed = {column.name for column in self.declared.guessed}
+        keyed = bool(self.table_key) and not self.key
+        return (
+            schema.inferred
+            and schema.form is Form.ENVELOPE
+            and (schema.key == self.table_key or not keyed)
+            and all(column.name in guessed for column in schema.columns)
+        )
+
+    @property
+    def infers(self) -> bool:
+        """Whether messages without a schema are read; one among others that have it is a fault."""
+        return bool(self.declared.columns) or all(schema.inferred for schema in self.known)
+
+    @property
+    def flat(self) -> bool:
+        """Whether the topic holds flat rows, of which a tombstone is the only sign of a delete."""
+        return any(schema.form is Form.FLAT for schema in self.known)
+
+    @property
+    def reads_before(self) -> bool:
+        """Whether rows as they were before a change are of use."""
+        return self.schema is not None and (self.images or bool(self.key))
