@@ -79,7 +79,8 @@ class RunStore:
         """Give the sound segments of a lane, the largest first."""
         folder = self._segments(lane)
         places = {os.path.join(folder, name) for name in _names(folder) if name.endswith(SUFFIX)}
-        for place in [p for p in _mapped if os.path.dirname(p) == folder and p not in places]:
+        inside = os.path.join(folder, "")
+        for place in [p for p in _mapped if p.startswith(inside) and p not in places]:
             del _mapped[place]  # else the space of a file that is gone would not become free
         found = [run for run in map(self._read, places) if run]
         return sorted(found, key=lambda run: (-len(run), run.place))
