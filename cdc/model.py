@@ -317,7 +317,6 @@ class PartitionReport:
     position: int
     account: Account
     target: TableName | None = None  # a topic met for the first time has none
-    replaces: bool = False  # some key may have a row in the table already
     files: tuple[WrittenFile, ...] = ()
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     bad: BadRecord | None = None  # the first of those that cannot be applied

@@ -39,6 +39,11 @@ class IcebergTable:
         return dict(self.java.properties())
 
     @property
+    def uuid(self) -> str:
+        """What tells the table from another that had its name before."""
+        return str(self.java.uuid())
+
+    @property
     def data_location(self) -> str:
         """The folder into which data files go."""
         return str(self.java.locationProvider().newDataLocation("x")).removesuffix("/x")

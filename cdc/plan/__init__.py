@@ -3,7 +3,7 @@
 from cdc.plan.append import log_rows
 from cdc.plan.collapse import CollapsedChanges, collapse
 from cdc.plan.fill import fill, lacking
-from cdc.plan.history import versions
+from cdc.plan.history import last_versions, versions
 from cdc.plan.keys import touched_keys
 from cdc.plan.soft import collapse_soft, mark_deletes
 from cdc.plan.truncates import after_truncate, with_deletes_at
@@ -15,6 +15,7 @@ __all__ = [
     "collapse_soft",
     "fill",
     "lacking",
+    "last_versions",
     "log_rows",
     "mark_deletes",
     "touched_keys",

@@ -31,6 +31,7 @@ from cdc.plan.keys import (
     Numbers,
     by_key,
     count_records,
+    first_and_last,
     in_offset_order,
     mask,
 )
@@ -94,6 +95,14 @@ def versions(
         superseded=count_records(changes)
         - count_records(timeline.rows.select([OP]).take(pa.array(rows[~in_table]))),
     )
+
+
+def last_versions(rows: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Keep the last version of each key: of those that start together, the current one."""
+    order = [(VALID_FROM, "ascending"), (CURRENT, "ascending")]
+    rows = rows.take(pc.sort_indices(rows, sort_keys=order, null_placement="at_start"))
+    _, last = first_and_last(rows, key)
+    return rows.take(last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,19 +17,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.apply import rows_of_keys
-from cdc.commit import translated
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
-from cdc.model import MISSING, Account, PartitionReport, TargetId
+from cdc.model import Account, PartitionReport, TargetId
 from cdc.observe import BatchProgress
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
-from cdc.runtime.table_writer import bounds_of
+from cdc.runtime.table_rows import TableRows
 from cdc.runtime.tables import Tables
 from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
 
@@ -60,7 +57,8 @@ class BatchRunner:
         self._dialect = dialect
         self._tables = tables
         self._reread = reread
-        self._table_commit = TableCommit(spark, mirror, tables.catalog)
+        self._rows = TableRows(spark, tables.catalog)
+        self._table_commit = TableCommit(spark, mirror, tables.catalog, self._rows)
         self._most_tasks = spark.sparkContext.defaultParallelism * TASKS_PER_CORE
 
     def run(self, records: DataFrame, batch: int) -> tuple[BatchProgress, set[str]]:
@@ -120,10 +118,12 @@ class BatchRunner:
                 raise failure
             self._tables.evolve(report.id, report.news)
             if report.truncate is not None:
+                mirrored = self._tables[report.id]
                 plan.truncates[report.id] = report.truncate
-                plan.rewinds[report.id] = self._tables[report.id].rewind(report.truncate)
+                plan.rewinds[report.id] = mirrored.rewind(report.truncate)
+                self._rows.end_all(mirrored)
             if report.missing is not None:
-                plan.rows[report.id] = self._look_up(report.id, report.missing)
+                plan.rows[report.id] = self._rows.read(self._tables[report.id], report.missing)
         except MirrorError as error:
             if error.retryable:
                 raise
@@ -131,20 +131,6 @@ class BatchRunner:
             return False
         self._remove(report)
         return True
-
-    def _look_up(self, target: TargetId, missing: pa.Table) -> pa.Table:
-        """Read from a table what changes of it leave out: of their keys, and no other."""
-        mirrored = self._tables[target]
-        keys = missing.select(list(mirrored.key)).combine_chunks()
-        names = sorted({name for names in missing[MISSING].to_pylist() for name in names})
-        with translated(str(mirrored.table.name)):
-            return rows_of_keys(
-                self._spark,
-                self._tables.catalog.sql_name(mirrored.table.name),
-                keys,
-                names,
-                bounds_of(keys, mirrored.key),
-            )
 
     def _write_again(self, reports: Collection[TargetReports], plan: BatchPlan) -> Reports:
         """Write the records of some tables once more; a topic that was new has its tables now."""

@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from types import FrameType
 
 from pyspark.errors import StreamingQueryException
@@ -29,6 +28,7 @@ from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
 from cdc.runtime.heartbeat import beat
+from cdc.runtime.scratch import stream_folder
 from cdc.runtime.session import build_session
 from cdc.runtime.start import starting_offsets
 from cdc.runtime.tables import Tables
@@ -166,7 +166,7 @@ class Mirror:
     @contextmanager
     def _checkpoint(self) -> Iterator[str]:
         """Give Spark a fresh scratch folder: the start comes from the tables, never from here."""
-        scratch = Path(self._config.stream.checkpoint) / self._config.name
+        scratch = stream_folder(self._config)
         shutil.rmtree(scratch, ignore_errors=True)
         folder = scratch / uuid.uuid4().hex
         try:

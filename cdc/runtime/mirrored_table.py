@@ -1,19 +1,24 @@
 """One open table of a mirror."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cdc.commit import IcebergTable, read_ledger
-from cdc.config import ResolvedRule
+from cdc.config import ApplyMode, ResolvedRule
 from cdc.model import (
+    CURRENT,
     EARLIEST,
     LEDGER_PROPERTY,
+    FileKind,
     Ledger,
+    LiveFile,
     PartitionMark,
     SourceSchema,
     SourceTable,
     TargetId,
     Truncate,
+    WrittenFile,
+    lane_of,
 )
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import key_of
@@ -30,17 +35,53 @@ class MirroredTable:
     ledger: Ledger | None
     known: set[SourceSchema] = field(default_factory=set)
     plan: TargetPlan | None = None  # kept until the table changes
+    # The data files of the snapshot that was listed last.
+    _files: dict[str, LiveFile] = field(default_factory=dict)
+    _listed: int | None = None
 
-    def advance(self, ledger: Ledger) -> None:
-        """Take note of a commit."""
+    def advance(self, ledger: Ledger, files: Iterable[WrittenFile]) -> None:
+        """Take note of a commit of our own, so that its files need not be listed."""
         self.ledger = ledger
         self.plan = None
+        snapshot = self.table.java.currentSnapshot()
+        if self._listed is not None and snapshot.parentId() == self._listed:
+            for file in files:
+                if file.kind is FileKind.DATA:
+                    self._files[file.path] = LiveFile(
+                        file.path,
+                        int(snapshot.sequenceNumber()),
+                        file.rows,
+                        lane_of(file.path),
+                        file.spec_id,
+                        file.partition,
+                    )
+            self._listed = int(snapshot.snapshotId())
 
     def reopen(self) -> None:
         """See what others did to the table."""
         self.table.refresh()
         self.ledger = read_ledger(self.table)
         self.plan = None
+
+    def live_files(self) -> tuple[LiveFile, ...]:
+        """List the data files of the table as it is loaded.
+
+        Raises:
+            NotParquetError: Somebody wrote one in another format.
+        """
+        current = self.table.snapshot_id
+        if current is None:
+            self._files = {}
+        elif current != self._listed:
+            changes = self.table.changed_files(self._listed) if self._listed is not None else None
+            if changes is None:  # first seen, or rolled back: what is known leads nowhere
+                self._files = {file.path: file for file in self.table.live_files()}
+            else:
+                for path in changes.removed:
+                    self._files.pop(path, None)
+                self._files |= {file.path: file for file in changes.added}
+        self._listed = current
+        return tuple(self._files.values())
 
     @property
     def id(self) -> TargetId:
@@ -56,6 +97,16 @@ class MirroredTable:
     def key(self) -> tuple[str, ...]:
         """The key columns."""
         return key_of(self.table.properties, self.table.schema)
+
+    @property
+    def wipes(self) -> bool:
+        """Whether a truncate removes the table's rows; others mark or close them."""
+        return self.rule.mode is ApplyMode.MIRROR and not self.rule.soft
+
+    @property
+    def delete_key(self) -> tuple[str, ...]:
+        """The columns by which an equality delete finds its row."""
+        return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
     def rewind(self, truncate: Truncate) -> dict[int, PartitionMark]:
         """Find where to read partitions again that are ahead of a truncate.

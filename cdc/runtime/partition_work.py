@@ -165,7 +165,6 @@ class PartitionWork:
         total = account + Account(applied=written.applied, superseded=written.superseded)
         return replace(
             self._report(total, position=position),
-            replaces=written.replaces,
             files=written.files,
             key_bounds=written.key_bounds,
         )

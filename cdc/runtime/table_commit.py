@@ -7,10 +7,12 @@ from pyspark.sql import SparkSession
 
 from cdc.apply import merge_changes
 from cdc.commit import IcebergCatalog, RowChange, commit_rows, read_ledger, translated
+from cdc.config import ApplyMode
 from cdc.errors import AccountError, CommitConflictError
 from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
+from cdc.runtime.table_rows import TableRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class TableCommit:
     spark: SparkSession
     mirror: str
     catalog: IcebergCatalog
+    rows: TableRows
 
     def __call__(
         self, mirrored: MirroredTable, report: TargetReports, truncate: Truncate | None
@@ -32,9 +35,9 @@ class TableCommit:
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
         ledger = self._next_ledger(mirrored, report, truncate)
-        merged = any(p.replaces for p in report.partitions) and not any(
-            f.kind is FileKind.EQUALITY_DELETES for f in report.files
-        )
+        if truncate is not None and mirrored.rule.mode is ApplyMode.HISTORY:
+            self.rows.close_others(mirrored, truncate, report.files)
+        merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged:
             with translated(str(mirrored.table.name)):
                 merge_changes(
@@ -44,20 +47,21 @@ class TableCommit:
                     mirrored.key,
                     _joined_bounds(report.partitions, mirrored.key),
                     ledger,
+                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
                 )
         else:
             change = RowChange(
                 files=report.files,
                 ledger=ledger,
-                key=mirrored.key,
+                key=mirrored.delete_key,
                 since=mirrored.table.snapshot_id,
-                truncate=truncate is not None,
+                truncate=truncate is not None and mirrored.wipes,
             )
             commit_rows(mirrored.table, change)
         mirrored.table.refresh()
         if read_ledger(mirrored.table) != ledger:
             raise CommitConflictError(str(mirrored.table.name), "its ledger is another one")
-        mirrored.advance(ledger)
+        mirrored.advance(ledger, () if merged else report.files)
         if merged:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cdc.config import ApplyMode, DeleteKind
 from cdc.errors import MissingValueError
-from cdc.model import MISSING, FileKind, WrittenFile
+from cdc.model import CURRENT, MISSING, FileKind, WrittenFile
 from cdc.plan import (
     CollapsedChanges,
     after_truncate,
@@ -17,10 +17,14 @@ from cdc.plan import (
     collapse_soft,
     fill,
     lacking,
+    last_versions,
     log_rows,
     mark_deletes,
+    touched_keys,
+    versions,
     with_deletes_at,
 )
+from cdc.runtime.row_finder import RowFinder
 from cdc.runtime.target_plan import TargetPlan
 
 # Key columns whose bounds keep a MERGE from reading the whole table.
@@ -34,19 +38,24 @@ class WrittenChanges:
     files: tuple[WrittenFile, ...] = ()
     applied: int = 0
     superseded: int = 0
-    replaces: bool = False
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     # Keys of changes that leave out values, and the names of those: only the driver can look.
     wanted: pa.Table | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class TableWriter:
     """Writes the changes of one partition as its table's rule wants them."""
 
-    topic: str
-    partition: int
-    plan: TargetPlan
+    def __init__(self, topic: str, partition: int, plan: TargetPlan) -> None:
+        assert plan.writer is not None
+        self._topic = topic
+        self._partition = partition
+        self._plan = plan
+        self._writer = plan.writer
+        self._history = plan.rule.mode is ApplyMode.HISTORY
+        self._finder = (
+            RowFinder(plan.index, plan.writer, plan.key, partition) if plan.index else None
+        )
 
     def write(self, changes: pa.Table) -> WrittenChanges:
         """Collapse changes and write what they leave.
@@ -54,38 +63,67 @@ class TableWriter:
         Raises:
             MissingValueError: A change leaves out a value that nobody has.
         """
-        rows = self.plan.rows
+        plan = self._plan
+        rows = plan.rows
+        if self._history and rows is None and not plan.empty:
+            rows = self._look_up(self._every_column(changes))
+            if rows is None:
+                return WrittenChanges(wanted=self._every_column(changes))
         collapsed = self._collapsed(changes, rows)
-        wanted = lacking(collapsed.live, self.plan.key)
-        if wanted is not None and rows is None:
-            return WrittenChanges(wanted=wanted)
+        wanted = lacking(collapsed.live, plan.key)
+        if wanted is not None and rows is None and not plan.empty:
+            rows = self._look_up(wanted)
+            if rows is None:
+                return WrittenChanges(wanted=wanted)
+            collapsed = self._collapsed(changes, rows)
+            wanted = lacking(collapsed.live, plan.key)
         if wanted is not None:
-            raise MissingValueError(self.topic, wanted[MISSING][0].as_py()[0])
+            raise MissingValueError(self._topic, wanted[MISSING][0].as_py()[0])
         return WrittenChanges(
             files=tuple(self._files(collapsed)),
             applied=len(changes) - collapsed.superseded,
             superseded=collapsed.superseded,
-            replaces=len(collapsed.replaced) > 0,
-            key_bounds=bounds_of(changes, self.plan.key),
+            key_bounds=bounds_of(changes, plan.key),
         )
+
+    def _every_column(self, changes: pa.Table) -> pa.Table:
+        """Name all columns of the table for every key that has a change."""
+        keys = touched_keys(changes, self._plan.key)
+        names = [name for name in self._writer.schema.names if name not in self._plan.key]
+        wanted = pa.repeat(pa.scalar(names, pa.list_(pa.string())), len(keys))
+        return keys.append_column(MISSING, wanted)
+
+    def _look_up(self, wanted: pa.Table) -> pa.Table | None:
+        """Read what changes leave out; None where only the driver can."""
+        if self._finder is None:
+            return None
+        names = pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist()
+        return self._finder.rows(touched_keys(wanted, self._plan.key), names)
 
     def _collapsed(self, changes: pa.Table, rows: pa.Table | None) -> CollapsedChanges:
         """Give the rows to write and the keys to replace, in the table's mode."""
-        plan, key = self.plan, self.plan.key
+        plan, key = self._plan, self._plan.key
         if plan.rule.mode is ApplyMode.APPEND:
-            return log_rows(fill(changes, key, rows), self.partition)
-        if plan.rule.soft:
+            return log_rows(fill(changes, key, rows), self._partition)
+        if self._history or plan.rule.soft:
+            newest = None
+            if self._history and rows is not None:
+                newest = last_versions(rows, key)
             if plan.truncate is not None:
-                changes = with_deletes_at(changes, key, self.partition, plan.truncate)
+                current = newest.filter(newest[CURRENT]) if newest is not None else None
+                changes = with_deletes_at(changes, key, self._partition, plan.truncate, current)
+            if self._history:
+                mark = plan.marks.get(self._partition)
+                return versions(fill(changes, key, newest), key, mark, newest)
             filled = fill(mark_deletes(changes, key), key, rows)
             return collapse_soft(filled, key, empty=plan.empty, looked_up=rows is not None)
         before = len(changes)
         if plan.truncate is not None:
-            changes = after_truncate(changes, self.partition, plan.truncate)
+            changes = after_truncate(changes, self._partition, plan.truncate)
         collapsed = collapse(
             fill(changes, key, rows),
             key,
-            plan.marks.get(self.partition),
+            plan.marks.get(self._partition),
             empty=plan.empty or plan.truncate is not None,
             exact_snapshot=plan.decode.dialect.exact_snapshot,
             looked_up=rows is not None,
@@ -94,17 +132,26 @@ class TableWriter:
         return replace(collapsed, superseded=collapsed.superseded + wiped)
 
     def _files(self, collapsed: CollapsedChanges) -> Iterator[WrittenFile]:
-        plan = self.plan
-        assert plan.writer is not None
-        if len(collapsed.live):
-            for written in plan.writer.write_rows(collapsed.live, self.partition):
+        """Write the rows, and whatever makes the rows go that they replace."""
+        live, replaced = collapsed.live, collapsed.replaced
+        if len(replaced):
+            if self._plan.rule.deletes is DeleteKind.EQUALITY:
+                names = self._plan.delete_key
+                if self._history:  # of all versions of a key, the current one goes
+                    replaced = replaced.append_column(
+                        CURRENT, pa.repeat(pa.scalar(True), len(replaced))
+                    )
+                yield self._writer.write_keys(FileKind.EQUALITY_DELETES, replaced, names)
+            elif self._finder is not None:
+                only = CURRENT if self._history else None
+                yield from self._writer.write_positions(self._finder.positions(replaced, only))
+            else:
+                yield self._writer.write_keys(FileKind.DELETED_KEYS, replaced, self._plan.key)
+        if len(live):
+            for written in self._writer.write_rows(live, self._partition):
+                if self._finder is not None:
+                    self._finder.add(written, live)
                 yield written.file
-        if plan.rule.deletes is DeleteKind.EQUALITY:
-            kind, keys = FileKind.EQUALITY_DELETES, collapsed.replaced
-        else:
-            kind, keys = FileKind.DELETED_KEYS, collapsed.replaced
-        if len(keys):
-            yield plan.writer.write_keys(kind, keys, plan.key)
 
 
 def bounds_of(changes: pa.Table, key: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:

@@ -6,11 +6,20 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
-from cdc.config import CatalogType, MirrorConfig, ResolvedRule, TargetConfig
+from cdc.config import (
+    ApplyMode,
+    CatalogType,
+    DeleteKind,
+    Lookup,
+    MirrorConfig,
+    ResolvedRule,
+    TargetConfig,
+)
+from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
-from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
+from cdc.errors import ForeignTableError, MirrorError, NotParquetError, SchemaChangeError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
@@ -25,16 +34,20 @@ from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.quarantine import Quarantine
+from cdc.runtime.row_finder import IndexPlan
+from cdc.runtime.scratch import index_folder
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
     SchemaDifference,
     arrow_schema,
+    check_partition,
     difference,
     fitted,
     iceberg_schema,
     joined,
     key_property,
     mirror_columns,
+    source_schema,
     table_location,
     target_name,
 )
@@ -43,7 +56,6 @@ from cdc.write import FileWriter
 logger = logging.getLogger(__name__)
 
 TABLE_PROPERTIES = {
-    "format-version": "2",
     "write.format.default": "parquet",
     "write.parquet.compression-codec": "zstd",
     "write.delete.mode": "merge-on-read",
@@ -74,6 +86,7 @@ class Tables:
         self._config = config
         self._dialect = dialect
         self._storage = config.catalog.properties()
+        self._index_folder = index_folder(config)
         self._tables: dict[TargetId, MirroredTable] = {}
 
     def __getitem__(self, target: TargetId) -> MirroredTable:
@@ -201,11 +214,12 @@ class Tables:
         if mirrored.plan is None:
             table = mirrored.table
             schema = arrow_schema(table.schema, str(table.name))
+            spec = table.partition_spec
             mirrored.plan = TargetPlan(
                 decode=DecodePlan(
                     mirrored.topic,
                     self._dialect,
-                    schema,
+                    source_schema(schema),
                     frozenset(mirrored.known),
                     self.wire,
                     otherwise={
@@ -219,12 +233,31 @@ class Tables:
                 ),
                 name=table.name,
                 rule=mirrored.rule,
-                key=mirrored.key,
-                writer=FileWriter(table.data_location, schema, self._storage),
+                key=mirrored.key or self._row_key(mirrored),
+                writer=FileWriter(table.data_location, schema, self._storage, *spec),
+                index=self._index(mirrored),
                 barrier=mirrored.ledger.truncate if mirrored.ledger else None,
                 empty=table.empty,
             )
         return mirrored.plan
+
+    def _row_key(self, mirrored: MirroredTable) -> tuple[str, ...]:
+        """Give the key that tells which changes of a log concern the same row, if there is one."""
+        keys = {mirrored.rule.key or schema.key for schema in mirrored.known}
+        return keys.pop() if len(keys) == 1 else ()
+
+    def _index(self, mirrored: MirroredTable) -> IndexPlan | None:
+        rule = mirrored.rule
+        if rule.mode is ApplyMode.APPEND or rule.deletes is not DeleteKind.POSITIONAL:
+            return None
+        if rule.lookup is not Lookup.INDEX:
+            return None
+        try:
+            files = mirrored.live_files()
+        except NotParquetError as error:
+            logger.warning("merging table=%s reason=%s", mirrored.table.name, error)
+            return None
+        return IndexPlan.of(f"{self._index_folder}/{mirrored.table.uuid}", files)
 
     def _each_target(
         self, topic: str, source: SourceTable, act: Callable[[ResolvedRule], object]
@@ -260,11 +293,14 @@ class Tables:
         columns = mirror_columns(schema, str(source), self._dialect, rule)
         properties = {
             **TABLE_PROPERTIES,
+            "format-version": str(rule.format_version),
             MIRROR_PROPERTY: self._config.name,
             TOPIC_PROPERTY: topic,
             **key_property(columns),
         }
-        table = self.catalog.create(name, iceberg_schema(columns), properties, self._location(name))
+        table = self.catalog.create(
+            name, iceberg_schema(columns, rule), properties, self._location(name)
+        )
         logger.info("created table=%s topic=%s", name, topic)
         return self._adopt(topic, source, rule, table)
 
@@ -285,6 +321,9 @@ class Tables:
             raise ForeignTableError(
                 str(table.name), f"it belongs to topic {owner[1]} of the mirror {owner[0]}"
             )
+        fields = partition_fields(rule.partition)
+        check_partition(fields, table.schema, str(table.name), rule.exclude)
+        table.set_partition(fields)
         mirrored = MirroredTable(topic, source, rule, table, read_ledger(table))
         self._tables[mirrored.id] = mirrored
         return mirrored
@@ -329,6 +368,7 @@ class Tables:
         _refuse_unfollowed(str(mirrored.source), change)
         if change.added:
             mirrored.table.add_columns([(column.name, column.type) for column in change.added])
+            mirrored.reopen()  # the commit may have brought other writers' changes to light
             added = ",".join(column.name for column in change.added)
             logger.info("added columns=%s table=%s", added, mirrored.table.name)
         mirrored.known.add(schema)

@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
-from cdc.model import PartitionMark, TableName, Truncate
+from cdc.model import CURRENT, PartitionMark, TableName, Truncate
 from cdc.runtime.quarantine import QuarantinePlan
+from cdc.runtime.row_finder import IndexPlan
 from cdc.write import FileWriter
 
 
@@ -26,8 +27,15 @@ class TargetPlan:
     truncate: Truncate | None = None  # of this batch: what is in the table goes
     barrier: Truncate | None = None  # of an earlier batch: older changes may still come
     quarantine: QuarantinePlan | None = None
+    # Where rows that are replaced by position are found; without it a MERGE finds them.
+    index: IndexPlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.
     rows: pa.Table | None = None
+
+    @property
+    def delete_key(self) -> tuple[str, ...]:
+        """The columns by which an equality delete finds its row."""
+        return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
     @property
     def bounded(self) -> bool:

@@ -17,6 +17,7 @@ from cdc.config import load_config
 from cdc.observe.comparison import compare
 from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.integration.databases import PostgresSource
+from tests.integration.dying import STEPS
 from tests.integration.stack import Stack
 
 TABLES = ("orders", "lines", "log")
@@ -131,6 +132,34 @@ def test_mirror_killed_in_its_first_run_ends_equal_to_its_source(
 
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=60)
+    finish(config)
+
+    assert_equal(config, shop)
+    before = snapshots(config)
+    assert "applied 0 changes" in finish(config)
+    assert snapshots(config) == before
+
+
+def test_mirror_killed_before_and_after_each_step_ends_equal_to_its_source(
+    config: Path, shop: PostgresSource
+) -> None:
+    """One lake goes through all deaths, each in a batch that has something to do."""
+    small = config.read_text().replace("max_records = 3000", "max_records = 700")
+    config.write_text(small)
+    for step in STEPS:
+        for when in ("before", "after"):
+            command = [sys.executable, "-m", "tests.integration.dying", when, step, "1"]
+            with (config.parent / "run.log").open("a") as log:
+                died = subprocess.run(
+                    [*command, "run", str(config), "--once"],
+                    stdout=log,
+                    stderr=log,
+                    timeout=240,
+                    cwd=Path(__file__).parents[2],
+                )
+            # A run that ends by itself found nothing left to do: the test would prove nothing.
+            assert died.returncode == -signal.SIGKILL, f"{when} {step}"
+
     finish(config)
 
     assert_equal(config, shop)

@@ -160,7 +160,6 @@ def test_a_report_comes_back_from_a_worker_whole() -> None:
         next_offset=9,
         position=77,
         account=Account(4, 3, 1),
-        replaces=True,
         files=(WrittenFile(FileKind.DATA, "s3://b/x.parquet", 100, 3),),
         key_bounds={"id": (1, 9)},
         news=News(SourceTable("s", "d", "p", "t"), (schema,), Truncate(3, 6, 70)),

@@ -1,0 +1,87 @@
+"""Rows of a table that only the driver can read or end: those that no index knows."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from cdc.apply import (
+    NEWEST_IN_LOG,
+    NEWEST_VERSION,
+    WITH_VALUES,
+    close_all,
+    mark_all_deleted,
+    rows_of_keys,
+)
+from cdc.commit import IcebergCatalog, translated
+from cdc.config import ApplyMode
+from cdc.model import MISSING, FileKind, Truncate, WrittenFile
+from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.table_writer import bounds_of
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Reads and ends rows by Spark SQL."""
+
+    spark: SparkSession
+    catalog: IcebergCatalog
+
+    def read(self, mirrored: MirroredTable, wanted: pa.Table) -> pa.Table:
+        """Read what changes leave out: of their keys, and no other.
+
+        Args:
+            mirrored: The table.
+            wanted: The key columns, and the names of the columns that each change leaves out.
+        """
+        key = [name for name in wanted.column_names if name != MISSING]
+        names = sorted(pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist())
+        keys = wanted.select(key).group_by(key).aggregate([])
+        mode = mirrored.rule.mode
+        newest = {ApplyMode.APPEND: NEWEST_IN_LOG, ApplyMode.HISTORY: NEWEST_VERSION}
+        with translated(str(mirrored.table.name)):
+            return rows_of_keys(
+                self.spark,
+                self.catalog.sql_name(mirrored.table.name),
+                keys,
+                names,
+                bounds_of(keys, tuple(key)),
+                newest_by=newest.get(mode, ()),
+                only=WITH_VALUES if mode is ApplyMode.APPEND else None,
+            )
+
+    def end_all(self, mirrored: MirroredTable) -> None:
+        """Mark all rows of a table that keeps deleted ones. Done twice, it is done once.
+
+        It comes before the batch's own rows are written, since it moves the rows that these replace.
+        """
+        if mirrored.rule.soft and mirrored.table.snapshot_id is not None:
+            with translated(str(mirrored.table.name)):
+                mark_all_deleted(self.spark, self.catalog.sql_name(mirrored.table.name))
+            mirrored.reopen()
+
+    def close_others(
+        self, mirrored: MirroredTable, truncate: Truncate, files: Iterable[WrittenFile]
+    ) -> None:
+        """End the versions of all keys at a truncate but those that the batch's files end.
+
+        It comes right before the commit: if that fails, all is done again and comes out the same.
+        """
+        if mirrored.table.snapshot_id is None:
+            return
+        paths = [file.path for file in files if file.kind is FileKind.DATA]
+        with translated(str(mirrored.table.name)):
+            kept = None
+            if paths:
+                key = ["`" + name.replace("`", "``") + "`" for name in mirrored.key]
+                kept = self.spark.read.parquet(*paths).select(*key).distinct().toArrow()
+            close_all(
+                self.spark,
+                self.catalog.sql_name(mirrored.table.name),
+                truncate.time or 0,
+                mirrored.key,
+                kept,
+            )
+        mirrored.table.refresh()

@@ -1,0 +1,51 @@
+"""The command, killed by itself before or after a step of a batch.
+
+    python -m tests.integration.dying before|after STEP BATCH run CONFIG --once
+
+STEP is a method of the batch runner, as its docstring numbers them; BATCH counts from 1.
+"""
+
+import os
+import signal
+import sys
+from typing import Any
+
+from cdc.cli import main
+from cdc.runtime.batch import BatchRunner
+from cdc.runtime.table_commit import TableCommit
+
+STEPS = {
+    "1 plan": (BatchRunner, "_plan"),
+    "2 write": (BatchRunner, "_write"),
+    "3 evolve": (BatchRunner, "_evolve"),
+    "4 commit": (BatchRunner, "_commit"),
+    "4 commit of one table": (TableCommit, "__call__"),
+    "5 observe": (BatchRunner, "_observe"),
+}
+
+
+def die_at(when: str, step: str, batch: int) -> None:
+    """Let the process kill itself around the given call of a step."""
+    owner, name = STEPS[step]
+    original = getattr(owner, name)
+    calls = 0
+
+    def dying(*arguments: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        now = calls == batch
+        if now and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = original(*arguments, **options)
+        if now:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, dying)
+
+
+if __name__ == "__main__":
+    when, step, batch, *arguments = sys.argv[1:]
+    die_at(when, step, int(batch))
+    sys.argv = ["database-mirror", *arguments]
+    main()
