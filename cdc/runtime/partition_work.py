@@ -3,14 +3,18 @@
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.errors import ManyTablesError, MirrorError, UnwritableError
 from cdc.model import (
     NO_POSITION,
+    OFFSET,
     POSITION,
+    TIME,
     Account,
     BadRecord,
     News,
@@ -58,6 +62,7 @@ class PartitionWork:
     read: int = 0
     duplicates: int = 0
     tombstones: int = 0
+    extra: int = 0  # changes beyond one for each record
     first_offset: int = -1
     next_offset: int = 0
     table: SourceTable | None = None
@@ -111,6 +116,7 @@ class PartitionWork:
     def _take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
         decoded = decoder(chunk, self.plan.decode)
         self.tombstones += decoded.tombstones
+        self.extra += decoded.extra
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
@@ -123,7 +129,8 @@ class PartitionWork:
         if self._met_news():
             self.changes.clear()  # this pass writes nothing: the memory is better free
         else:
-            self.changes += decoded.changes
+            timed = self.plan.rule.mode is not ApplyMode.MIRROR
+            self.changes += (_timed(c, chunk) if timed else c for c in decoded.changes)
 
     def _met_news(self) -> bool:
         # A table that does not exist has nothing to wipe.
@@ -148,11 +155,13 @@ class PartitionWork:
 
     def _write(self) -> PartitionReport:
         changes, wiped = self._joined_changes()
-        barrier = self.plan.truncate in self.truncates
+        # A truncate that wipes nothing new counts for nothing; in a log it is a row.
+        truncates = len(self.truncates)
+        done = int(self.plan.truncate in self.truncates) if self.plan.bounded else truncates
         account = Account(
             read=self.read,
-            applied=int(barrier),
-            superseded=self.tombstones + wiped + len(self.truncates) - int(barrier),
+            applied=done,
+            superseded=self.tombstones + wiped + truncates - done,
             duplicates=self.duplicates,
             quarantined=len(self.bad),
         )
@@ -162,7 +171,11 @@ class PartitionWork:
         written = TableWriter(self.topic, self.partition, self.plan).write(changes)
         if written.wanted is not None:
             return self._report(Account(read=self.read), news=News(missing=written.wanted))
-        total = account + Account(applied=written.applied, superseded=written.superseded)
+        # A record that makes two changes is one record.
+        spare = min(self.extra, written.superseded)
+        total = account + Account(
+            applied=written.applied - (self.extra - spare), superseded=written.superseded - spare
+        )
         return replace(
             self._report(total, position=position),
             files=written.files,
@@ -225,6 +238,16 @@ class PartitionWork:
             }
         ).filter(new)
         return plan.writer.write_quarantined(rows) if len(rows) else None
+
+
+def _timed(changes: pa.Table, records: pa.RecordBatch) -> pa.Table:
+    """Give changes of which the source tells no time the one at which Kafka got them."""
+    if not changes[TIME].null_count:
+        return changes
+    places = np.searchsorted(records.column("offset").to_numpy(), changes[OFFSET].to_numpy())
+    arrival = records.column("timestamp").take(pa.array(places)).cast(changes[TIME].type)
+    times = pc.coalesce(changes[TIME], arrival)
+    return changes.set_column(changes.column_names.index(TIME), TIME, times)
 
 
 def _schema_ids(values: pa.Array) -> pa.Array:

@@ -55,7 +55,7 @@ class TableRows:
     def end_all(self, mirrored: MirroredTable) -> None:
         """Mark all rows of a table that keeps deleted ones. Done twice, it is done once.
 
-        It comes before the batch's own rows are written, since it moves the rows that these replace.
+        It comes before the batch's rows are written, since it moves those that they replace.
         """
         if mirrored.rule.soft and mirrored.table.snapshot_id is not None:
             with translated(str(mirrored.table.name)):

@@ -230,6 +230,8 @@ class Tables:
                     declared=self.declarations.of(mirrored.topic, table.schema),
                     table_key=mirrored.key,
                     key=mirrored.rule.key,
+                    images=mirrored.rule.mode is ApplyMode.APPEND,
+                    truncates_as_rows=mirrored.rule.mode is ApplyMode.APPEND,
                 ),
                 name=table.name,
                 rule=mirrored.rule,

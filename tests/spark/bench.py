@@ -1,6 +1,7 @@
 """Batches without Kafka: messages in, real Spark and real Iceberg tables out."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,10 @@ from cdc.runtime.tables import Tables
 from connectors import DIALECTS
 from tests.unit.messages import Message
 
-COLUMNS = "topic string, partition int, offset long, key binary, value binary"
+COLUMNS = "topic string, partition int, offset long, key binary, value binary, timestamp timestamp"
+
+
+ARRIVAL = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 class Bench:
@@ -79,7 +83,7 @@ class Bench:
     def _frame(self, messages: list[Message]) -> DataFrame:
         groups: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for m in messages:
-            row = (m.topic, m.partition, m.offset, m.key, m.value)
+            row = (m.topic, m.partition, m.offset, m.key, m.value, ARRIVAL)
             groups.setdefault((m.topic, m.partition), []).append(row)
         parts = list(groups.values())
         rows = self.spark.sparkContext.parallelize(parts, max(1, len(parts)))

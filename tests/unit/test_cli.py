@@ -48,7 +48,7 @@ def wrong(tmp_path: Path) -> str:
 @pytest.fixture
 def unapplied(tmp_path: Path) -> str:
     path = tmp_path / "unapplied.toml"
-    path.write_text(VALID + '\n[tables.defaults]\nmode = "append"\n')
+    path.write_text(VALID + '\n[tables.defaults]\nschema_change = "fail"\n')
     return str(path)
 
 
@@ -128,7 +128,7 @@ def test_a_setting_that_is_not_applied_yet_is_refused(command: str, unapplied: s
     result = invoke(command, unapplied)
 
     assert result.exit_code == 2
-    assert "tables.defaults.mode" in result.stderr
+    assert "tables.defaults.schema_change" in result.stderr
 
 
 def test_the_problems_of_a_config_are_readable_by_machines(wrong: str) -> None:
