@@ -38,7 +38,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast differential chaos bench-decode lint format lock docker clean
+.PHONY: help setup demo test test-fast conformance differential chaos bench-decode lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -55,6 +55,9 @@ test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/pytest tests/unit $(ARGS)
+
+conformance: setup ## Play every case of tests/conformance in every way, and print the matrix.
+	@CONFORMANCE_ALL=1 .venv/bin/pytest tests/conformance -q --tb=no $(ARGS)
 
 differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n.
 	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) \

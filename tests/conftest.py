@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from tests.integration.stack import Stack
 
 # Spark's JVMs live for minutes here: compiling their code to the last degree costs more than it
-# gains on two cores.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# gains on two cores. All of it must find room: without, a long run would go on uncompiled.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
+)
 
 # A job in a shell's background begins with SIGINT ignored, and so would all that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
-MARKED = ("unit", "fuzz", "spark", "integration", "chaos")
+MARKED = ("unit", "fuzz", "conformance", "spark", "integration", "chaos")
 
 Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]

@@ -1,0 +1,44 @@
+"""The wire formats: each message is made as JSON with schemas, and then written as asked for."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.unit.avro_messages import AvroTopic
+from tests.unit.messages import Message, without_schemas
+from tests.unit.registry_server import RegistryServer
+
+
+class Wire:
+    """Writes messages; schemas of Avro go into a registry."""
+
+    def __init__(self, registry: RegistryServer) -> None:
+        self._registry = registry
+        self._avro = AvroTopic()
+
+    def writer(self, format_: str) -> Callable[[Message], Message]:
+        """Give what writes one message in a format."""
+        write = {"json": lambda message: message, "avro": self._as_avro, "plain": without_schemas}
+        return lambda message: _written(message, write[format_])
+
+    def _as_avro(self, message: Message) -> Message:
+        written = self._avro.write(message)
+        for id_, schema in self._avro.schemas.items():
+            if id_ not in self._registry.schemas:
+                self._registry.add(id_, schema)
+        return written
+
+
+def _written(message: Message, write: Callable[[Message], Message]) -> Message:
+    """Write a message; a value that is none stays as it is."""
+    if message.value is None or _is_json(message.value):
+        return write(message)
+    return replace(write(replace(message, value=None)), value=message.value)
+
+
+def _is_json(value: bytes) -> bool:
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True
