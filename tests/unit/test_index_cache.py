@@ -132,6 +132,37 @@ def test_the_run_of_one_file_is_not_taken_for_that_of_another(table: IndexedTabl
     table.check(keys_of(table, 1, 2, 3), 0)
 
 
+def test_a_run_of_another_key_is_not_believed_wherever_it_lies(tmp_path: Path) -> None:
+    table = IndexedTable(tmp_path, [column(1, pa.int64()), column(2, pa.int64())])
+    table.commit(table.write([((1, 7), True), ((2, 8), True)], 0))
+    (run,) = cached(table, "runs")
+    table.fields = [column(2, pa.int64())]
+    table.contents = {
+        path: [(key[1:], f) for key, f in rows] for path, rows in table.contents.items()
+    }
+    table.reopen()
+    table.check([(7,)], 0)
+    (other,) = [path for path in cached(table, "runs") if path != run]
+
+    shutil.copy(run, other)
+
+    table.check([(7,), (8,), (1,)], 0)
+
+
+def test_a_segment_is_rewritten_when_most_of_it_is_of_no_use(table: IndexedTable) -> None:
+    grow(table, 2 * merging.FAN)
+    table.check(keys_of(table, 0), 0)
+    (before,) = cached(table, "segments")
+    size = before.stat().st_size
+
+    table.live = table.live[: merging.FAN // 2]
+    table.check(keys_of(table, 0), 0)
+
+    (after,) = cached(table, "segments")
+    assert after.stat().st_size < size / 2
+    table.check(keys_of(table, *range(6)), 0)
+
+
 Damage = Callable[[bytes], bytes]
 DAMAGES: dict[str, Damage] = {
     "empty": lambda content: b"",

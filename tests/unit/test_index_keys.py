@@ -153,6 +153,21 @@ def test_bytes_under_a_null_do_not_count() -> None:
     assert dirty.primary.tolist() == clean.primary.tolist()
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.decimal128(38, 2), pa.date32()])
+def test_a_number_under_a_null_does_not_count(kind: pa.DataType) -> None:
+    filled = (
+        pa.array([1, 2], pa.int64()).cast(pa.decimal128(19, 0)) if kind.bit_width > 64 else None
+    )
+    data = (filled or pa.array([1, 2], {32: pa.int32(), 64: pa.int64()}[kind.bit_width])).buffers()
+    hidden = pa.Array.from_buffers(kind, 2, [pa.py_buffer(b"\x02"), data[1]])
+    coder = KeyCoder(pa.schema([column(1, kind, True)]), SECRET)
+
+    dirty = coder.codes(pa.table({"k1": hidden}))
+    clean = coder.codes(pa.table({"k1": pa.array([None, hidden[1].as_py()], kind)}))
+
+    assert dirty.primary.tolist() == clean.primary.tolist()
+
+
 def test_no_key_at_all_has_no_code() -> None:
     for fields, _ in KEYS.values():
         assert codes(fields) == []
