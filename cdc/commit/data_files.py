@@ -29,6 +29,33 @@ class FileDescriber:
             return self._position_deletes(file)
         return self._equality_deletes(file)
 
+    def deletion_vector(
+        self,
+        path: str,
+        size: int,
+        rows: int,
+        partition: tuple[int, tuple[Any, ...]],
+        data_file: str,
+        start: int | None,
+        length: int | None,
+    ) -> Any:
+        """Describe the vector of a data file, which is a part of a Puffin file."""
+        spec_id, values = partition
+        builder = (
+            self._iceberg.FileMetadata.deleteFileBuilder(self.partitions.spec(spec_id))
+            .ofPositionDeletes()
+            .withPath(path)
+            .withFormat(self._iceberg.FileFormat.PUFFIN)
+            .withFileSizeInBytes(size)
+            .withRecordCount(rows)
+            .withReferencedDataFile(data_file)
+            .withContentOffset(start)
+            .withContentSizeInBytes(length)
+        )
+        if values:
+            builder = builder.withPartition(self.partitions.values(spec_id, values))
+        return builder.build()
+
     def _equality_deletes(self, file: WrittenFile) -> Any:
         schema = self._table.java.schema()
         fields = [schema.findField(name).fieldId() for name in self._key]

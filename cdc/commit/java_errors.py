@@ -33,3 +33,8 @@ def translated(table: str) -> Iterator[None]:
 def java_name(error: Py4JJavaError) -> str:
     """Give the class name of what Java threw."""
     return str(error.java_exception.getClass().getName())
+
+
+def was_refused(error: Py4JJavaError) -> bool:
+    """Tell whether a commit has surely not been made."""
+    return java_name(error).endswith(("CommitFailedException", "ValidationException"))

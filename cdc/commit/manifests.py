@@ -42,16 +42,21 @@ class TableFiles(FileIO):
             stream.seek(start)
             return bytes(stream.readNBytes(length))
 
+    def write(self, path: str, content: bytes) -> None:
+        """Make a new file."""
+        with closing(self._java_io.newOutputFile(path).create()) as stream:
+            stream.write(content)
+
     def new_input(self, location: str) -> InputFile:
         """Fetch a file for one of pyiceberg's readers."""
         return _Fetched(location, self.read(location))
 
     def new_output(self, location: str) -> NoReturn:
-        """Refuse: these files are only read."""
+        """Refuse: none of pyiceberg's writers is used."""
         raise NotImplementedError
 
     def delete(self, location: Any) -> None:
-        """Refuse: these files are only read."""
+        """Refuse: none of pyiceberg's writers is used."""
         raise NotImplementedError
 
 

@@ -1,15 +1,21 @@
 """Rows, deletes and ledger in one atomic commit."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
 
 from cdc.commit.data_files import FileDescriber
-from cdc.commit.java_errors import translated
+from cdc.commit.deletion_vectors import Vectors, write_vectors
+from cdc.commit.java_errors import translated, was_refused
 from cdc.commit.java_values import java_strings
 from cdc.commit.ledger import put_ledger, read_ledger
 from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
+
+# The first version of Iceberg's format in which position deletes are deletion vectors.
+VECTORS_SINCE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +40,54 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         CommitConflictError: Somebody else wrote to the table since the ledger was read.
     """
     with translated(str(table.name)):
+        positions = _deletes(change, FileKind.POSITION_DELETES)
+        as_vectors = bool(positions) and table.format_version >= VECTORS_SINCE
+        plain = _deletes(change, FileKind.EQUALITY_DELETES) + ([] if as_vectors else positions)
         describer = FileDescriber(table, change.key)
-        rows = [describer.data_file(f) for f in change.files if f.kind is FileKind.DATA]
-        deletes = [describer.delete_file(file) for file in _deletes(change)]
+        rows = [describer.data_file(file) for file in change.files if file.kind is FileKind.DATA]
+        deletes = [describer.delete_file(file) for file in plain]
         transaction = table.java.newTransaction()  # sees the newest commit
-        if table.snapshot_id != change.since and read_ledger(table) == change.ledger:
-            return
-        if change.truncate and table.snapshot_id is not None:
-            always = table.jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
-            transaction.newDelete().deleteFromRowFilter(always).commit()
-        delta = transaction.newRowDelta()
-        for file in rows:
-            delta.addRows(file)
-        for file in deletes:
-            delta.addDeletes(file)
-        _validate(table, delta, change)
-        _commit_with_ledger(table, transaction, delta, change.ledger)
-        if change.truncate:
-            table.remove(file for file in change.files if file.kind is not FileKind.DATA)
+        if table.snapshot_id == change.since or read_ledger(table) != change.ledger:
+            delta = _begin(table, transaction, change)
+            for file in rows:
+                delta.addRows(file)
+            for file in deletes:
+                delta.addDeletes(file)
+            vectors = write_vectors(table, describer, positions) if as_vectors else Vectors()
+            for file in vectors.removed:
+                delta.removeDeletes(file)
+            for file in vectors.added:
+                delta.addDeletes(file)
+            try:
+                _commit_with_ledger(table, transaction, delta, change.ledger)
+            except Py4JJavaError as error:
+                if vectors.path is not None and was_refused(error):
+                    table.java.io().deleteFile(vectors.path)
+                raise
+        # What no commit names: a truncate needs no deletes, and vectors stand for positions.
+        table.remove(f for f in change.files if f.kind is not FileKind.DATA and f not in plain)
+
+
+def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
+    """Begin the row delta, and make it fail if it is not true any more when it comes to it.
+
+    Iceberg checks this again whenever it repeats the commit on top of another writer's.
+    """
+    if change.truncate and table.snapshot_id is not None:
+        always = table.jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
+        transaction.newDelete().deleteFromRowFilter(always).commit()
+    delta = transaction.newRowDelta()
+    if change.since is not None:
+        delta.validateFromSnapshot(change.since)
+    # A compaction adds no rows and is no conflict; a second mirror does, and is one.
+    delta.validateNoConflictingDataFiles()
+    positions = _deletes(change, FileKind.POSITION_DELETES)
+    referenced = {path for file in positions for path in file.referenced}
+    if referenced:
+        # Rows that moved to another file meanwhile would come back to life.
+        delta.validateDataFilesExist(java_strings(table.jvm, referenced))
+        delta.validateDeletedFiles()
+    return delta
 
 
 def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledger: Ledger) -> None:
@@ -72,22 +108,6 @@ def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledge
         update.commit()
 
 
-def _deletes(change: RowChange) -> list[WrittenFile]:
+def _deletes(change: RowChange, kind: FileKind) -> list[WrittenFile]:
     # A truncate removes all data files that older deletes could hit.
-    return [f for f in change.files if f.kind is not FileKind.DATA and not change.truncate]
-
-
-def _validate(table: IcebergTable, delta: Any, change: RowChange) -> None:
-    """Make the commit fail if it is not true any more when it comes to it.
-
-    Iceberg checks this again whenever it repeats the commit on top of another writer's.
-    """
-    if change.since is not None:
-        delta.validateFromSnapshot(change.since)
-    # A compaction adds no rows and is no conflict; a second mirror does, and is one.
-    delta.validateNoConflictingDataFiles()
-    referenced = {path for file in _deletes(change) for path in file.referenced}
-    if referenced:
-        # Rows that moved to another file meanwhile would come back to life.
-        delta.validateDataFilesExist(java_strings(table.jvm, referenced))
-        delta.validateDeletedFiles()
+    return [f for f in change.files if f.kind is kind and not change.truncate]

@@ -44,6 +44,11 @@ class IcebergTable:
         return str(self.java.uuid())
 
     @property
+    def format_version(self) -> int:
+        """The version of Iceberg's format; 3 has deletion vectors for position deletes."""
+        return int(self.jvm.org.apache.iceberg.TableUtil.formatVersion(self.java))
+
+    @property
     def data_location(self) -> str:
         """The folder into which data files go."""
         return str(self.java.locationProvider().newDataLocation("x")).removesuffix("/x")
