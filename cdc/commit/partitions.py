@@ -17,6 +17,7 @@ from pyiceberg.types import (
 )
 
 from cdc.commit.table import IcebergTable
+from cdc.errors import CommitConflictError
 
 LONGS: Final = (LongType, TimeType, TimestampType, TimestamptzType)
 
@@ -38,7 +39,13 @@ class Partitions:
         self._known: dict[tuple[int, tuple[Any, ...]], Any] = {}
 
     def spec(self, spec_id: int) -> Any:
-        """Give a spec of the table."""
+        """Give a spec of the table.
+
+        Raises:
+            CommitConflictError: Somebody removed it, because no committed file needs it.
+        """
+        if spec_id not in self._specs:
+            raise CommitConflictError(str(self._table.name), f"its spec {spec_id} is gone")
         return self._specs[spec_id]
 
     def values(self, spec_id: int, partition: tuple[Any, ...]) -> Any:
@@ -90,7 +97,7 @@ class Partitions:
     def _field_types(self, spec_id: int) -> tuple[IcebergType, ...]:
         if spec_id not in self._types:
             jvm = self._table.jvm.org.apache.iceberg
-            schema = jvm.Schema(self._specs[spec_id].partitionType().fields())
+            schema = jvm.Schema(self.spec(spec_id).partitionType().fields())
             parsed = Schema.model_validate_json(jvm.SchemaParser.toJson(schema))
             self._types[spec_id] = tuple(field.field_type for field in parsed.fields)
         return self._types[spec_id]

@@ -24,7 +24,7 @@ from pyiceberg.types import (
 from pyspark.sql import SparkSession
 
 from cdc.commit import RowChange, commit_rows
-from cdc.errors import PartitionError
+from cdc.errors import CommitConflictError, PartitionError
 from cdc.model import PartitionField
 from tests.spark.bare_table import EXPIRE, BareTable
 
@@ -227,3 +227,10 @@ def test_rows_are_added_under_an_older_spec(daily: BareTable) -> None:
     commit_rows(daily.table, planned)
 
     assert daily.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+
+
+def test_rows_of_a_spec_that_is_gone_are_a_conflict(daily: BareTable) -> None:
+    change = daily.change(daily.write([{"id": 5, "at": None}], spec_id=7, partition=(None,)))
+
+    with pytest.raises(CommitConflictError):
+        commit_rows(daily.table, change)
