@@ -2,6 +2,14 @@
 
 from cdc.decode.changes import DecodedChanges, decode_changes
 from cdc.decode.decode_plan import DecodePlan
+from cdc.decode.old_key import OLD_KEY_HEADER, old_key
 from cdc.decode.wire import Wire
 
-__all__ = ["DecodePlan", "DecodedChanges", "Wire", "decode_changes"]
+__all__ = [
+    "OLD_KEY_HEADER",
+    "DecodePlan",
+    "DecodedChanges",
+    "Wire",
+    "decode_changes",
+    "old_key",
+]
