@@ -217,14 +217,15 @@ class Mirror:
             }
         with tempfile.TemporaryDirectory() as folder:
             program = [sys.executable, "-m", "tests.chaos.spark_reader"]
-            subprocess.run(
+            done = subprocess.run(
                 [*program, str(self.config), namespace, folder],
-                check=True,
                 cwd=ROOT,
                 env=environment(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
             )
+            if done.returncode != 0:
+                raise MirrorFailed(f"Spark does not read it:\n{done.stderr[-3000:]}")
             names = [shape.name for shape in self.layout.shapes]
             return {name: pq.read_table(Path(folder) / f"{name}.parquet") for name in names}
 
