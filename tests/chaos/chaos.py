@@ -25,9 +25,9 @@ from typing import Any
 
 from cdc.sandbox import Service
 from cdc.sandbox.processes import Command, Process, Processes
-from tests.chaos.mirror import ROOT, Books, Mirror, MirrorFailed, environment, layouts, wait_until
+from tests.chaos.mirror import ROOT, Books, Layout, Mirror, MirrorFailed, environment, wait_until
 from tests.chaos.pipeline import Ends, Pipeline
-from tests.chaos.shapes import Database
+from tests.chaos.shapes import SHAPES, Database
 from tests.chaos.verdict import Verdict, judge
 from tests.chaos.workload import Workload, summary
 from tests.integration.stack import Stack, open_stack
@@ -136,8 +136,7 @@ class Chaos:
         )
         workload.create()
         pipeline.register()
-        layout = layouts()[0]
-        with Mirror(self._folder, pipeline, layout) as mirror, pipeline.watched(self._tell):
+        with Mirror(self._folder, pipeline, Layout()) as mirror, pipeline.watched(self._tell):
             with self._compaction(mirror), self._in_background(workload):
                 self._last_kill = time.monotonic()
                 try:
@@ -293,7 +292,7 @@ class Chaos:
     def _finish(self, pipeline: Pipeline, mirror: Mirror) -> Ends:
         """Let the mirror read all there is."""
         ends = pipeline.finish()
-        mirrored = {pipeline.topic(shape.name) for shape in mirror.layout.shapes}
+        mirrored = {pipeline.topic(shape.name) for shape in SHAPES}
         self._outcome.records = sum(end for (topic, _), end in ends.items() if topic in mirrored)
         self._tell(f"{self._outcome.records} records are in Kafka")
         try:
@@ -313,7 +312,7 @@ class Chaos:
         catalog = mirror.catalog()
         for kind in mirror.layout.kinds:
             namespace = mirror.layout.namespace(pipeline, kind)
-            for shape in mirror.layout.shapes:
+            for shape in SHAPES:
                 name = f"{namespace}.{shape.name}"
                 books.note(name, catalog.load_table(name))
                 self._check_marks(books, name, pipeline.topic(shape.name), ends)

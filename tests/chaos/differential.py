@@ -10,13 +10,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.chaos.mirror import Books, Mirror, layouts
+from tests.chaos.mirror import Books, Layout, Mirror
 from tests.chaos.pipeline import Pipeline
-from tests.chaos.shapes import Database
+from tests.chaos.shapes import SHAPES, Database
 from tests.chaos.verdict import Verdict, judge
 from tests.chaos.workload import Workload, summary
 from tests.integration.stack import Stack, open_stack
@@ -43,27 +42,21 @@ def run(
         workload = Workload(pipeline.connect, database, seed=seed, statements=statements, tell=tell)
         workload.create()
         pipeline.register()
-        with ExitStack() as mirrors:
-            first, *others = [
-                mirrors.enter_context(Mirror(folder / str(place), pipeline, layout))
-                for place, layout in enumerate(layouts())
-            ]
-            first.start()
-            first.wait_for_batch()
+        with Mirror(folder, pipeline, Layout()) as mirror:
+            mirror.start()
+            mirror.wait_for_batch()
             workload.run()
             tell(f"workload: {summary(workload)}")
             ends = pipeline.finish()
             changes = sum(ends.values())
             tell(f"{changes} records are in Kafka after {time.monotonic() - started:.0f} s")
-            first.stop()
-            for mirror in (first, *others):
-                mirror.once()
-                mirror.check()
+            mirror.stop()
+            mirror.once()
+            mirror.check()
             seconds = time.monotonic() - started
             tell(f"all is mirrored after {seconds:.0f} s, {changes / seconds:.0f} records/s")
-            for mirror in (first, *others):
-                judge(verdict, pipeline, mirror, ends, tell)
-                _tell_account(mirror, tell)
+            judge(verdict, pipeline, mirror, ends, tell)
+            _tell_account(mirror, tell)
     finally:
         pipeline.close()
     return Result(verdict, changes, seconds)
@@ -74,7 +67,7 @@ def _tell_account(mirror: Mirror, tell: Tell) -> None:
     catalog = mirror.catalog()
     for kind in mirror.layout.kinds:
         namespace = mirror.layout.namespace(mirror.pipeline, kind)
-        for shape in mirror.layout.shapes:
+        for shape in SHAPES:
             books.note(f"{namespace}.{shape.name}", catalog.load_table((namespace, shape.name)))
         tell(f"account of {kind}: {books.account(namespace)}")
 

@@ -1,6 +1,5 @@
 """The mirror as a process of its own, its config, and what it leaves in its tables."""
 
-import importlib
 import json
 import os
 import signal
@@ -45,19 +44,6 @@ class MirrorFailed(Exception):
     """The mirror ended by itself, or left a table alone."""
 
 
-def applied(setting: str) -> bool:
-    """Say whether this version applies a setting of a table's rule."""
-    unapplied = importlib.import_module("cdc.config.not_yet")._UNAPPLIED
-    return setting not in unapplied
-
-
-def layouts(**settings: Any) -> list["Layout"]:
-    """Give one mirror for both kinds of deletes, or one for each where it cannot be one."""
-    if applied("targets"):
-        return [Layout(**settings)]
-    return [Layout((kind,), **settings) for kind in Deletes]
-
-
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What a mirror is asked for."""
@@ -66,21 +52,14 @@ class Layout:
     max_records: int = 20_000
     trigger: str = "1 second"
 
-    @property
-    def shapes(self) -> list[Shape]:
-        """The tables that can be mirrored."""
-        return [shape for shape in SHAPES if shape.declared or applied("key")]
-
     def namespace(self, pipeline: Pipeline, kind: Deletes) -> str:
         """Name the namespace that holds the tables of a kind."""
-        if kind is Deletes.POSITIONAL or not applied("targets"):
-            return pipeline.name
-        return f"{pipeline.name}_eq"
+        return pipeline.name if kind is Deletes.POSITIONAL else f"{pipeline.name}_eq"
 
     def config(self, pipeline: Pipeline) -> str:
         """Write the config file."""
-        rules = "\n".join(self._rule(pipeline, shape) for shape in self.shapes)
-        topics = json.dumps([pipeline.topic(shape.name) for shape in self.shapes])
+        rules = "\n".join(self._rule(pipeline, shape) for shape in SHAPES)
+        topics = json.dumps([pipeline.topic(shape.name) for shape in SHAPES])
         return f"""
 name = "chaos"
 [source]
@@ -98,11 +77,8 @@ max_records = {self.max_records}
         lines = [f'[[tables.rules]]\nmatch = "{pipeline.schema}.{shape.name}"']
         if not shape.declared:
             lines.append(f"key = {json.dumps(shape.key_names)}")
-        if shape.layout and applied("partition"):
+        if shape.layout:
             lines.append(f"partition = {json.dumps(shape.layout)}")
-        if not applied("targets"):
-            lines.append(f'deletes = "{self.kinds[0]}"')
-            return "\n".join(lines)
         targets = [
             f'{{ table = "{self.namespace(pipeline, kind)}.{{table}}", deletes = "{kind}" }}'
             for kind in self.kinds
@@ -213,7 +189,7 @@ class Mirror:
             catalog = self.catalog()
             return {
                 shape.name: catalog.load_table((namespace, shape.name)).scan().to_arrow()
-                for shape in self.layout.shapes
+                for shape in SHAPES
             }
         with tempfile.TemporaryDirectory() as folder:
             program = [sys.executable, "-m", "tests.chaos.spark_reader"]
@@ -226,7 +202,7 @@ class Mirror:
             )
             if done.returncode != 0:
                 raise MirrorFailed(f"Spark does not read it:\n{done.stderr[-3000:]}")
-            names = [shape.name for shape in self.layout.shapes]
+            names = [shape.name for shape in SHAPES]
             return {name: pq.read_table(Path(folder) / f"{name}.parquet") for name in names}
 
     def close(self) -> None:

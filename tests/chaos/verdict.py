@@ -42,7 +42,7 @@ def judge(verdict: Verdict, pipeline: Pipeline, mirror: Mirror, ends: Ends, tell
     stories = 0
     for kind in mirror.layout.kinds:
         mirrored = mirror.read(kind)
-        for shape in mirror.layout.shapes:
+        for shape in SHAPES:
             found = compare(mirrored[shape.name], sources[shape.name], shape.key_names)
             verdict.add(f"{kind}/{shape.name}", found)
             only = f"; only at the source: {found.only_at_source}" if found.only_at_source else ""
