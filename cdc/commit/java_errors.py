@@ -8,8 +8,9 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from cdc.errors import CatalogError, CommitConflictError
 
-# Another writer was faster, or the answer to a commit was lost: the ledger tells which.
-CONFLICTS = ("CommitFailedException", "CommitStateUnknownException", "ValidationException")
+# Another writer was faster, and the commit is surely not made. Where Iceberg does not know whether
+# it is, nothing may be taken back: that is an error of the catalog.
+CONFLICTS = ("CommitFailedException", "ValidationException")
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """One Iceberg table: what the stages need to know of it, and its columns' changes."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyiceberg.schema import Schema
@@ -58,6 +58,12 @@ class IcebergTable:
         """The newest snapshot, if there is any."""
         snapshot = self.java.currentSnapshot()
         return None if snapshot is None else int(snapshot.snapshotId())
+
+    @property
+    def sequence_number(self) -> int:
+        """The sequence number of the newest snapshot; 0 before the first."""
+        snapshot = self.java.currentSnapshot()
+        return 0 if snapshot is None else int(snapshot.sequenceNumber())
 
     @property
     def empty(self) -> bool:
@@ -133,6 +139,14 @@ class IcebergTable:
         """
         with translated(str(self.name)):
             return read_changed_files(str(self.name), self.java, since)
+
+    def set_properties(self, properties: Mapping[str, str]) -> None:
+        """Set table properties, in one commit. Done twice, it is done once."""
+        with translated(str(self.name)):
+            update = self.java.updateProperties()
+            for name, value in properties.items():
+                update.set(name, value)
+            update.commit()
 
     def remove(self, files: Iterable[WrittenFile]) -> None:
         """Delete files that no commit names. One that is gone already is no error."""

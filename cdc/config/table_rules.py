@@ -155,6 +155,11 @@ class ResolvedRule:
         """Whether deleted rows stay and are marked."""
         return self.mode is ApplyMode.MIRROR and self.on_delete is OnDelete.SOFT
 
+    @property
+    def wipes(self) -> bool:
+        """Whether a truncate removes the rows of the table; others mark, close or log them."""
+        return self.mode is ApplyMode.MIRROR and self.on_delete is OnDelete.HARD
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesConfig:

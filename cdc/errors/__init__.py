@@ -10,6 +10,7 @@ from cdc.errors.records import (
     NotDebeziumError,
     RecordError,
     RestlessTopicError,
+    TopicGrewError,
     UnwritableError,
 )
 from cdc.errors.servers import (
@@ -99,6 +100,7 @@ __all__ = [
     "SourceDownError",
     "SourceUnreachableError",
     "StreamFailedError",
+    "TopicGrewError",
     "UnindexableKeyError",
     "UnknownKeyError",
     "UnmappableTypeError",

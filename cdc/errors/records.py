@@ -84,6 +84,22 @@ class UnwritableError(MirrorError):
         )
 
 
+class TopicGrewError(MirrorError):
+    """A topic has more partitions than when the stream started; starting again takes them in."""
+
+    retryable = True
+
+    def __init__(self, topic: str, partitions: int) -> None:
+        super().__init__(topic, partitions)
+        self.topic, self.partitions = topic, partitions
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic} had {self.partitions} partitions and has more now, so that keys "
+            "have moved. The stream starts again and applies what was before jointly."
+        )
+
+
 class RestlessTopicError(MirrorError):
     """A topic brought something new each time it was read."""
 

@@ -90,7 +90,8 @@ class BatchRunner:
             frozenset(self._tables.parked_topics),
             self._tables.wire,
         )
-        done = records.coalesce(self._most_tasks).mapInArrow(task, REPORT_SCHEMA).collect()
+        tasks = 1 if task.joint else self._most_tasks
+        done = records.coalesce(tasks).mapInArrow(task, REPORT_SCHEMA).collect()
         parts: list[PartitionReport] = [pickle.loads(row.report) for row in done]
         return by_target(parts)
 

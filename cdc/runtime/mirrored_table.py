@@ -1,7 +1,9 @@
 """One open table of a mirror."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import json
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ApplyMode, ResolvedRule
@@ -9,6 +11,7 @@ from cdc.model import (
     CURRENT,
     EARLIEST,
     LEDGER_PROPERTY,
+    RESERVED,
     FileKind,
     Ledger,
     LiveFile,
@@ -22,6 +25,14 @@ from cdc.model import (
 )
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import key_of
+
+logger = logging.getLogger(__name__)
+
+# How many partitions the topic had, the sequence number up to which files may hold keys of any of
+# them, and the offsets up to which changes of one key may be in two of them.
+PARTITIONS_PROPERTY = RESERVED + "partitions"
+LANES_PROPERTY = RESERVED + "lanes_since"
+MIXED_PROPERTY = RESERVED + "mixed_until"
 
 
 @dataclass(slots=True)
@@ -81,7 +92,49 @@ class MirroredTable:
                     self._files.pop(path, None)
                 self._files |= {file.path: file for file in changes.added}
         self._listed = current
-        return tuple(self._files.values())
+        since = int(self.table.properties.get(LANES_PROPERTY, "-1"))
+        # What was written before the topic had more partitions may hold keys of any of them.
+        return tuple(
+            replace(file, lane=None) if file.sequence <= since else file
+            for file in self._files.values()
+        )
+
+    def note_partitions(self, ends: Mapping[int, int]) -> None:
+        """Compare the topic's partitions with those that the table knows of.
+
+        More of them mean that keys have moved: what is in Kafka now is to be applied jointly.
+
+        Args:
+            ends: The next offset of each partition.
+        """
+        known = self.table.properties.get(PARTITIONS_PROPERTY)
+        noted = {PARTITIONS_PROPERTY: str(len(ends))}
+        if known is not None and int(known) < len(ends) and self.ledger is not None:
+            noted[LANES_PROPERTY] = str(self.table.sequence_number)
+            noted[MIXED_PROPERTY] = json.dumps({str(p): end for p, end in ends.items()})
+            logger.info("partitions=%d before=%s table=%s", len(ends), known, self.table.name)
+        if known != noted[PARTITIONS_PROPERTY]:
+            self.table.set_properties(noted)
+            self.plan = None
+
+    @property
+    def width(self) -> int | None:
+        """How many partitions the topic had when somebody looked."""
+        known = self.table.properties.get(PARTITIONS_PROPERTY)
+        return None if known is None else int(known)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether changes of one key may still come through two partitions."""
+        text = self.table.properties.get(MIXED_PROPERTY)
+        if text is None or self.rule.mode is ApplyMode.APPEND:
+            return False
+        marks = self.marks
+        return any(
+            int(p) not in marks or marks[int(p)].next_offset < end
+            for p, end in json.loads(text).items()
+            if end > 0
+        )
 
     @property
     def id(self) -> TargetId:
@@ -97,11 +150,6 @@ class MirroredTable:
     def key(self) -> tuple[str, ...]:
         """The key columns."""
         return key_of(self.table.properties, self.table.schema)
-
-    @property
-    def wipes(self) -> bool:
-        """Whether a truncate removes the table's rows; others mark or close them."""
-        return self.rule.mode is ApplyMode.MIRROR and not self.rule.soft
 
     @property
     def delete_key(self) -> tuple[str, ...]:

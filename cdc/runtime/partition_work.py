@@ -1,5 +1,6 @@
 """The records of one topic partition, from bytes to a report."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ import pyarrow.compute as pc
 
 from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
-from cdc.errors import ManyTablesError, MirrorError, UnwritableError
+from cdc.errors import ManyTablesError, MirrorError, TopicGrewError, UnwritableError
 from cdc.model import (
     NO_POSITION,
     OFFSET,
@@ -18,6 +19,7 @@ from cdc.model import (
     Account,
     BadRecord,
     News,
+    PartitionMark,
     PartitionReport,
     SourceSchema,
     SourceTable,
@@ -25,7 +27,7 @@ from cdc.model import (
     WrittenFile,
 )
 from cdc.plan import after_truncate
-from cdc.runtime.table_writer import TableWriter
+from cdc.runtime.table_writer import TableWriter, WrittenChanges
 from cdc.runtime.target_plan import TargetPlan
 
 
@@ -62,6 +64,7 @@ class PartitionWork:
     read: int = 0
     duplicates: int = 0
     tombstones: int = 0
+    wiped: int = 0
     extra: int = 0  # changes beyond one for each record
     first_offset: int = -1
     next_offset: int = 0
@@ -82,20 +85,32 @@ class PartitionWork:
             except MirrorError as error:
                 self.failure = error
 
+    def blocked(self) -> PartitionReport | None:
+        """Say what keeps the records from being written in this pass, if anything does."""
+        if self.plan.width is not None and self.partition >= self.plan.width:
+            return self.report(failure=TopicGrewError(self.topic, self.plan.width))
+        if self.failure is not None:
+            return self.report(failure=self.failure)
+        return self.report(news=self._news()) if self._met_news() else None
+
     def finish(self) -> PartitionReport:
         """Write what the records leave of each key."""
-        if self.failure is not None:
-            return self._report(Account(read=self.read), failure=self.failure)
-        if self._met_news():
-            return self._report(Account(read=self.read), news=self._news())
+        return self.blocked() or self.guarded(self._write)
+
+    def guarded(self, write: Callable[[], PartitionReport]) -> PartitionReport:
+        """Write, and report what goes wrong with it."""
         try:
-            report = self._write()
+            report = write()
             return report if report.news else replace(report, quarantined=self._write_bad())
         except MirrorError as error:
-            return self._report(Account(read=self.read), failure=error)
+            return self.report(failure=error)
         except pa.ArrowException as error:  # an OSError, such as a full disk, is none of these
-            reason = UnwritableError(self.topic, self.partition, str(error))
-            return self._report(Account(read=self.read), failure=reason)
+            return self.report(failure=UnwritableError(self.topic, self.partition, str(error)))
+
+    @property
+    def mark(self) -> PartitionMark | None:
+        """How far this partition has been applied."""
+        return self.plan.marks.get(self.partition)
 
     def _count(self, chunk: pa.RecordBatch) -> None:
         offsets = chunk.column("offset")
@@ -106,7 +121,7 @@ class PartitionWork:
 
     def _undelivered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
         """Leave out what the table's ledger has already."""
-        mark = self.plan.marks.get(self.partition)
+        mark = self.mark
         if mark is None or chunk.column("offset")[0].as_py() >= mark.next_offset:
             return chunk
         kept = chunk.filter(pc.greater_equal(chunk.column("offset"), mark.next_offset))
@@ -154,60 +169,62 @@ class PartitionWork:
         return News(self.table, tuple(self.schemas), last, quarantine=homeless)
 
     def _write(self) -> PartitionReport:
-        changes, wiped = self._joined_changes()
+        changes = self.joined_changes()
+        if changes is None or not len(changes):
+            return self.report_written(WrittenChanges())
+        writer = TableWriter(self.topic, self.partition, self.mark, self.plan)
+        return self.report_written(writer.write(changes))
+
+    def report_written(self, written: WrittenChanges) -> PartitionReport:
+        """Report what became of the records, those that made no change among them."""
+        if written.wanted is not None:
+            return self.report(news=News(missing=written.wanted))
         # A truncate that wipes nothing new counts for nothing; in a log it is a row.
         truncates = len(self.truncates)
         done = int(self.plan.truncate in self.truncates) if self.plan.bounded else truncates
+        # A record that makes two changes is one record.
+        spare = min(self.extra, written.superseded)
         account = Account(
             read=self.read,
-            applied=done,
-            superseded=self.tombstones + wiped + truncates - done,
+            applied=done + written.applied - (self.extra - spare),
+            superseded=self.tombstones + self.wiped + truncates - done + written.superseded - spare,
             duplicates=self.duplicates,
             quarantined=len(self.bad),
         )
-        position = max((_greatest(part) for part in self.changes), default=NO_POSITION)
-        if changes is None or not len(changes):
-            return self._report(account, position=position)
-        written = TableWriter(self.topic, self.partition, self.plan).write(changes)
-        if written.wanted is not None:
-            return self._report(Account(read=self.read), news=News(missing=written.wanted))
-        # A record that makes two changes is one record.
-        spare = min(self.extra, written.superseded)
-        total = account + Account(
-            applied=written.applied - (self.extra - spare), superseded=written.superseded - spare
-        )
         return replace(
-            self._report(total, position=position),
+            self.report(account),
+            position=max((_greatest(part) for part in self.changes), default=NO_POSITION),
             files=written.files,
             key_bounds=written.key_bounds,
         )
 
-    def _joined_changes(self) -> tuple[pa.Table | None, int]:
-        """Join the chunks' changes, and count those that an earlier batch's truncate wiped out."""
+    def joined_changes(self) -> pa.Table | None:
+        """Join the chunks' changes, without those that an earlier batch's truncate wiped out."""
         if not self.changes:
-            return None, 0
+            return None
         changes = pa.concat_tables(self.changes, promote_options="default")
         barrier = self.plan.barrier
         if barrier is None or barrier.partition == self.partition or not self.plan.bounded:
-            return changes, 0
+            return changes
         kept = after_truncate(changes, self.partition, barrier)
-        return kept, len(changes) - len(kept)
+        self.wiped = len(changes) - len(kept)
+        return kept
 
-    def _report(
+    def report(
         self,
-        account: Account,
+        account: Account | None = None,
         *,
-        position: int = NO_POSITION,
         news: News | None = None,
         failure: MirrorError | None = None,
     ) -> PartitionReport:
+        """Report without any file."""
         return PartitionReport(
             topic=self.topic,
             partition=self.partition,
             first_offset=self.first_offset,
             next_offset=self.next_offset,
-            position=position,
-            account=account,
+            position=NO_POSITION,
+            account=account or Account(read=self.read),
             target=self.plan.name,
             bad=self.bad[0] if self.bad else None,
             news=news,

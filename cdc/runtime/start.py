@@ -24,7 +24,6 @@ def starting_offsets(
         topics = reader.matching(config.source.topics)
         ranges = reader.ranges(topics)
         samples = reader.peek(ranges)
-    tables.widths.update({topic: len(partitions) for topic, partitions in topics.items()})
     logger.info("topics=%d partitions=%d", len(topics), len(ranges))
     for topic, record in samples.items():
         try:
@@ -36,6 +35,8 @@ def starting_offsets(
             if error.retryable:
                 raise
             tables.park((topic, None), error)
+    for topic, partitions in topics.items():
+        tables.note_partitions(topic, {p: ranges[topic, p].next for p in partitions})
     return {
         (topic, partition): _start(topic, partition, place, tables)
         for (topic, partition), place in ranges.items()

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from cdc.apply import merge_changes
-from cdc.commit import IcebergCatalog, RowChange, commit_rows, read_ledger, translated
+from cdc.commit import (
+    IcebergCatalog,
+    RowChange,
+    commit_rows,
+    read_ledger,
+    set_ledger_property,
+    translated,
+)
 from cdc.config import ApplyMode
-from cdc.errors import AccountError, CommitConflictError
+from cdc.errors import AccountError, CatalogError
 from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
@@ -55,12 +62,15 @@ class TableCommit:
                 ledger=ledger,
                 key=mirrored.delete_key,
                 since=mirrored.table.snapshot_id,
-                truncate=truncate is not None and mirrored.wipes,
+                truncate=truncate is not None and mirrored.rule.wipes,
             )
             commit_rows(mirrored.table, change)
         mirrored.table.refresh()
+        if merged:
+            set_ledger_property(mirrored.table, ledger)  # the MERGE wrote it into its snapshot
         if read_ledger(mirrored.table) != ledger:
-            raise CommitConflictError(str(mirrored.table.name), "its ledger is another one")
+            # The commit is made, and somebody was quick to make another: its files must stay.
+            raise CatalogError(str(mirrored.table.name), "a second mirror writes to it")
         mirrored.advance(ledger, () if merged else report.files)
         if merged:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
@@ -77,8 +87,9 @@ class TableCommit:
         number = old.batch + 1 if old else 0
         barrier = truncate or (old.truncate if old else None)
         if barrier is not None and all(
-            partition == barrier.partition or mark.position > barrier.position
-            for partition, mark in marks.items()
+            partition == barrier.partition
+            or (partition in marks and marks[partition].position > barrier.position)
+            for partition in (range(mirrored.width) if mirrored.width else marks)
         ):
             barrier = None  # every partition is past it
         return Ledger(self.mirror, report.topic, number, marks, report.account, barrier)

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cdc.config import ApplyMode, DeleteKind
 from cdc.errors import MissingValueError
-from cdc.model import CURRENT, MISSING, FileKind, WrittenFile
+from cdc.model import CURRENT, MISSING, FileKind, PartitionMark, WrittenFile
 from cdc.plan import (
     CollapsedChanges,
     after_truncate,
@@ -30,6 +30,9 @@ from cdc.runtime.target_plan import TargetPlan
 # Key columns whose bounds keep a MERGE from reading the whole table.
 BOUNDED = (pa.types.is_integer, pa.types.is_string)
 
+# Stands for a partition where changes of all partitions are written together.
+NOWHERE = -1
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenChanges:
@@ -44,17 +47,29 @@ class WrittenChanges:
 
 
 class TableWriter:
-    """Writes the changes of one partition as its table's rule wants them."""
+    """Writes the changes of one partition, or of all, as their table's rule wants them."""
 
-    def __init__(self, topic: str, partition: int, plan: TargetPlan) -> None:
+    def __init__(
+        self, topic: str, partition: int | None, mark: PartitionMark | None, plan: TargetPlan
+    ) -> None:
+        """Prepare to write.
+
+        Args:
+            topic: The changes' topic.
+            partition: The changes' partition; None for those of all partitions, in their order.
+            mark: How far the changes before these have been applied.
+            plan: What is known of the table.
+        """
         assert plan.writer is not None
         self._topic = topic
-        self._partition = partition
+        self._partition = NOWHERE if partition is None else partition
+        self._lane = partition
+        self._mark = mark
         self._plan = plan
         self._writer = plan.writer
         self._history = plan.rule.mode is ApplyMode.HISTORY
         self._finder = (
-            RowFinder(plan.index, plan.writer, plan.key, partition) if plan.index else None
+            RowFinder(plan.index, plan.writer, plan.key, self._partition) if plan.index else None
         )
 
     def write(self, changes: pa.Table) -> WrittenChanges:
@@ -113,8 +128,7 @@ class TableWriter:
                 current = newest.filter(newest[CURRENT]) if newest is not None else None
                 changes = with_deletes_at(changes, key, self._partition, plan.truncate, current)
             if self._history:
-                mark = plan.marks.get(self._partition)
-                return versions(fill(changes, key, newest), key, mark, newest)
+                return versions(fill(changes, key, newest), key, self._mark, newest)
             filled = fill(mark_deletes(changes, key), key, rows)
             return collapse_soft(filled, key, empty=plan.empty, looked_up=rows is not None)
         before = len(changes)
@@ -123,7 +137,7 @@ class TableWriter:
         collapsed = collapse(
             fill(changes, key, rows),
             key,
-            plan.marks.get(self._partition),
+            self._mark,
             empty=plan.empty or plan.truncate is not None,
             exact_snapshot=plan.decode.dialect.exact_snapshot,
             looked_up=rows is not None,
@@ -148,7 +162,7 @@ class TableWriter:
             else:
                 yield self._writer.write_keys(FileKind.DELETED_KEYS, replaced, self._plan.key)
         if len(live):
-            for written in self._writer.write_rows(live, self._partition):
+            for written in self._writer.write_rows(live, self._lane):
                 if self._finder is not None:
                     self._finder.add(written, live)
                 yield written.file

@@ -1,7 +1,7 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -81,8 +81,6 @@ class Tables:
         self.declarations = Declarations(config, dialect)
         self.quarantine = Quarantine(config, catalog)
         self.parked: dict[TargetId, MirrorError] = {}
-        # How many partitions the topics have, as far as anybody has looked.
-        self.widths: dict[str, int] = {}
         self._config = config
         self._dialect = dialect
         self._storage = config.catalog.properties()
@@ -179,6 +177,11 @@ class Tables:
         """See what others did to a table."""
         self._tables[target].reopen()
 
+    def note_partitions(self, topic: str, ends: Mapping[int, int]) -> None:
+        """Tell the tables of a topic how many partitions it has, and where each ends."""
+        for target in self.targets(topic):
+            self._tables[target].note_partitions(ends)
+
     def renew(self) -> None:
         """Take over what the source's catalog tells anew."""
         for topic in self.declarations.renewed():
@@ -201,6 +204,8 @@ class Tables:
                 continue
             plan = replace(
                 self._plan(mirrored),
+                width=mirrored.width,
+                mixed=mirrored.mixed,
                 marks=mirrored.marks | batch.rewinds.get(target, {}),
                 truncate=batch.truncates.get(target),
                 quarantine=self.quarantine.plan(target),

@@ -27,6 +27,9 @@ class TargetPlan:
     truncate: Truncate | None = None  # of this batch: what is in the table goes
     barrier: Truncate | None = None  # of an earlier batch: older changes may still come
     quarantine: QuarantinePlan | None = None
+    # How many partitions the topic had; a record of another one means that keys have moved.
+    width: int | None = None
+    mixed: bool = False  # changes of one key may come through two partitions
     # Where rows that are replaced by position are found; without it a MERGE finds them.
     index: IndexPlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.

@@ -10,6 +10,8 @@ import pyarrow as pa
 
 from cdc.decode import DecodePlan, Wire
 from cdc.dialect import Dialect
+from cdc.model import PartitionReport, TargetId
+from cdc.runtime.joint_work import finish_jointly
 from cdc.runtime.partition_work import PartitionWork, SharedDecoder
 from cdc.runtime.target_plan import TargetPlan
 
@@ -27,6 +29,7 @@ class WriteTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one pickled report for each topic partition of the task and each table."""
+        joint: dict[TargetId, list[PartitionWork]] = {}
         runs = groupby(_split_by_partition(batches), key=lambda run: run[:2])
         for (topic, partition), chunks in runs:
             works = [PartitionWork(topic, partition, plan) for plan in self._plans_of(topic)]
@@ -35,13 +38,28 @@ class WriteTask:
                 for work in works:
                     work.take(chunk, decoder)
             for work in works:
-                yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(work.finish())]})
+                if work.plan.mixed:
+                    joint.setdefault((topic, work.plan.name), []).append(work)
+                else:
+                    yield _pickled(work.finish())
+        for works in joint.values():
+            for report in finish_jointly(works):
+                yield _pickled(report)
+
+    @property
+    def joint(self) -> bool:
+        """Whether all records of some topic must come to one task."""
+        return any(plan.mixed for plans in self.plans.values() for plan in plans)
 
     def _plans_of(self, topic: str) -> tuple[TargetPlan, ...]:
         if topic in self.parked:
             return ()  # the records stay in Kafka until the table is taken up again
         new = TargetPlan(DecodePlan(topic, self.dialect, None, frozenset(), self.wire))
         return self.plans.get(topic, (new,))
+
+
+def _pickled(report: PartitionReport) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
 
 
 def _split_by_partition(

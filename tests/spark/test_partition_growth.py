@@ -1,0 +1,67 @@
+"""A topic that gets more partitions, so that keys go on in another one."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdc.errors import TopicGrewError
+from tests.conftest import Configure
+from tests.spark.bench import Bench
+from tests.unit.messages import ORDERS, Table, delete, insert, update
+
+
+@pytest.fixture
+def table() -> Table:
+    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture(params=["positional", "equality"])
+def bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Bench:
+    return Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{request.param}"'))
+
+
+def rows(bench: Bench, table: Table) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in bench.rows(f"{table.server}.orders")]
+
+
+def test_a_key_that_moved_to_another_partition_leaves_no_second_row(
+    bench: Bench, table: Table
+) -> None:
+    bench.apply(*(insert({"id": n, "name": "old"}, table=table, offset=n) for n in range(4)))
+    bench.tables.note_partitions(table.topic, {0: 4})
+
+    with pytest.raises(TopicGrewError):
+        bench.apply(update({"id": 1, "name": "moved"}, table=table, partition=1, offset=0))
+    bench.tables.note_partitions(table.topic, {0: 6, 1: 2})
+    progress = bench.apply(
+        # The newer changes are in the partition with the smaller offsets.
+        update({"id": 1, "name": "newest"}, table=table, partition=1, offset=0, lsn=2000),
+        delete({"id": 2}, table=table, partition=1, offset=1, lsn=2001),
+        update({"id": 1, "name": "before"}, table=table, offset=4, lsn=1500),
+        update({"id": 2, "name": "before"}, table=table, offset=5, lsn=1501),
+    )
+
+    assert rows(bench, table) == [(0, "old"), (1, "newest"), (3, "old")]
+    assert progress.account.balanced
+    assert progress.account.read == 4
+
+    assert not bench.table(table.topic).mixed
+    bench.apply(
+        update({"id": 3, "name": "later"}, table=table, partition=1, offset=2),
+        update({"id": 1, "name": "last"}, table=table, partition=1, offset=3),
+        update({"id": 0, "name": "kept"}, table=table, offset=6),
+    )
+    assert rows(bench, table) == [(0, "kept"), (1, "last"), (3, "later")]
+
+
+def test_partitions_that_stay_as_they_are_write_nothing(bench: Bench, table: Table) -> None:
+    bench.apply(insert({"id": 1}, table=table, offset=0))
+    bench.tables.note_partitions(table.topic, {0: 1, 1: 0})
+    location = bench.table(table.topic).table.java.operations().current().metadataFileLocation()
+
+    bench.tables.note_partitions(table.topic, {0: 9, 1: 3})
+
+    now = bench.table(table.topic).table.java.operations().current().metadataFileLocation()
+    assert now == location
