@@ -31,51 +31,54 @@ class RowFinder:
     """Finds and reads rows of one table whose keys came through one Kafka partition."""
 
     def __init__(
-        self, plan: IndexPlan, writer: FileWriter, key: tuple[str, ...], partition: int
+        self,
+        plan: IndexPlan,
+        writer: FileWriter,
+        key: tuple[str, ...],
+        partition: int,
+        only: str | None = None,
     ) -> None:
+        """Open the index.
+
+        Args:
+            plan: Where it is, and the table's data files.
+            writer: Opens data files, and knows the table's columns.
+            key: The key columns.
+            partition: The Kafka partition of the keys.
+            only: A column of yes and no: rows that have no there are never looked for.
+        """
         self._files: tuple[LiveFile, ...] = pickle.loads(plan.files)
         self._writer = writer
         self._key = key
         self._lane = partition
         schema = pa.schema([writer.schema.field(name) for name in key])
-        self._index = KeyIndex(plan.folder, schema, writer.open)
+        chosen = None if only is None else writer.schema.field(only)
+        self._columns = (*key, *([] if only is None else [only]))
+        self._index = KeyIndex(plan.folder, schema, writer.open, only=chosen)
 
     def rows(self, keys: pa.Table, names: Sequence[str]) -> pa.Table:
-        """Read key and some columns of the newest rows of keys, dead ones among them.
+        """Read the key and some columns of the newest row of each key.
 
-        A key that has several rows in its newest file gives all of them, in the file's order.
-        """
-        return self._read(self._find(keys), dict.fromkeys((*self._key, *names)))
-
-    def positions(
-        self, keys: pa.Table, only: str | None = None
-    ) -> Iterator[tuple[LiveFile, npt.NDArray[np.int64]]]:
-        """Give the data files that hold the rows of keys, each with the rows' positions.
-
-        Args:
-            keys: The key columns, no key twice.
-            only: A column of yes and no: of rows that have no there nothing is given.
+        A row that was deleted gives its last values: its key has no other.
         """
         found = self._find(keys)
-        files, positions = found.files, found.positions
-        if only is not None:
-            wanted = self._read(found, (only,))[only].fill_null(False)
-            kept = wanted.to_numpy().astype(bool)
-            files, positions = files[kept], positions[kept]
-        for number in np.unique(files).tolist():
-            yield self._files[number], positions[files == number]
+        columns = dict.fromkeys((*self._key, *names))
+        schema = pa.schema([self._writer.schema.field(name) for name in columns])
+        paths = [file.path for file in self._files]
+        return read_rows(self._writer.open, paths, found.files, found.positions, schema)
+
+    def positions(self, keys: pa.Table) -> Iterator[tuple[LiveFile, npt.NDArray[np.int64]]]:
+        """Give the data files that hold the newest rows of keys, each with the rows' positions."""
+        found = self._find(keys)
+        for number in np.unique(found.files).tolist():
+            yield self._files[number], found.positions[found.files == number]
 
     def add(self, written: WrittenRows, rows: pa.Table) -> None:
         """Take a data file that was just written into the index."""
-        keys = rows.select(list(self._key))
+        rows = rows.select(list(self._columns))
         self._index.add(
-            written.file.path, keys if written.rows is None else keys.take(written.rows)
+            written.file.path, rows if written.rows is None else rows.take(written.rows)
         )
 
     def _find(self, keys: pa.Table) -> Found:
         return self._index.find(keys.select(list(self._key)), self._files, self._lane)
-
-    def _read(self, found: Found, names: Sequence[str] | dict[str, None]) -> pa.Table:
-        schema = pa.schema([self._writer.schema.field(name) for name in names])
-        paths = [file.path for file in self._files]
-        return read_rows(self._writer.open, paths, found.files, found.positions, schema)

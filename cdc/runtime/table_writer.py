@@ -68,9 +68,12 @@ class TableWriter:
         self._plan = plan
         self._writer = plan.writer
         self._history = plan.rule.mode is ApplyMode.HISTORY
-        self._finder = (
-            RowFinder(plan.index, plan.writer, plan.key, self._partition) if plan.index else None
-        )
+        # Of a key's versions only the current one is ever replaced.
+        only = CURRENT if self._history else None
+        self._finder: RowFinder | None = None
+        if plan.index is not None:
+            place = self._partition
+            self._finder = RowFinder(plan.index, plan.writer, plan.key, place, only)
 
     def write(self, changes: pa.Table) -> WrittenChanges:
         """Collapse changes and write what they leave.
@@ -81,9 +84,8 @@ class TableWriter:
         plan = self._plan
         rows = plan.rows
         if self._history and rows is None and not plan.empty:
-            rows = self._look_up(self._every_column(changes))
-            if rows is None:
-                return WrittenChanges(wanted=self._every_column(changes))
+            # The index does not tell whether the row that it finds is a deleted one.
+            return WrittenChanges(wanted=self._every_column(changes))
         collapsed = self._collapsed(changes, rows)
         wanted = lacking(collapsed.live, plan.key)
         if wanted is not None and rows is None and not plan.empty:
@@ -157,8 +159,7 @@ class TableWriter:
                     )
                 yield self._writer.write_keys(FileKind.EQUALITY_DELETES, replaced, names)
             elif self._finder is not None:
-                only = CURRENT if self._history else None
-                yield from self._writer.write_positions(self._finder.positions(replaced, only))
+                yield from self._writer.write_positions(self._finder.positions(replaced))
             else:
                 yield self._writer.write_keys(FileKind.DELETED_KEYS, replaced, self._plan.key)
         if len(live):
