@@ -160,6 +160,11 @@ class ResolvedRule:
         """Whether a truncate removes the rows of the table; others mark, close or log them."""
         return self.mode is ApplyMode.MIRROR and self.on_delete is OnDelete.HARD
 
+    @property
+    def kind(self) -> str:
+        """The mode in words, with what it does to deleted rows where that is a choice."""
+        return f"{self.mode} (soft)" if self.soft else self.mode.value
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesConfig:

@@ -142,6 +142,36 @@ class ForeignTableError(MirrorError):
         )
 
 
+class OtherModeError(MirrorError):
+    """A table was made for another mode than its rule says now."""
+
+    def __init__(self, table: str, made_for: str, wanted: str) -> None:
+        super().__init__(table, made_for, wanted)
+        self.table, self.made_for, self.wanted = table, made_for, wanted
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} was made for {self.made_for}, and the config now says "
+            f"{self.wanted}: its rows mean something else. Name a table of its own for the new "
+            "mode under targets, or drop this one to have it made anew."
+        )
+
+
+class ExcludedColumnError(MirrorError):
+    """A table has columns that its rule leaves out."""
+
+    def __init__(self, table: str, columns: tuple[str, ...]) -> None:
+        super().__init__(table, columns)
+        self.table, self.columns = table, columns
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} has columns from before they were excluded: "
+            f"{', '.join(self.columns)}. Drop them (ALTER TABLE … DROP COLUMN), and expire the "
+            "snapshots that still show them; or take them out of exclude in the config."
+        )
+
+
 class SchemaChangeError(MirrorError):
     """The source changed in a way that the mirror cannot follow."""
 

@@ -10,17 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.table import Table
 
 from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
 from cdc.decode.registry import open_registry
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
-from cdc.model import LEDGER_PROPERTY, Ledger
-from cdc.runtime.declared import Declarations
-from cdc.runtime.describe import describe, wire_of
-from cdc.schema import difference, key_of, mirror_columns, target_name
+from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.source.topics import OffsetRange, Record, open_topics
 from connectors import DIALECTS
 
@@ -32,21 +27,6 @@ class Finding:
     part: str
     ok: bool
     detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class TablePlan:
-    """What `run` would do with one topic."""
-
-    topic: str
-    table: str
-    action: str
-    mode: str
-    deletes: str
-    key: tuple[str, ...]
-    columns: int
-    waiting: int
-    ok: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +52,7 @@ class CheckReport:
             yield f"{finding.part:<9} {'ok' if finding.ok else 'FAILED':<7} {finding.detail}"
         if self.tables:
             yield ""
-            yield from _columns(self.tables)
+            yield from plan_lines(self.tables)
 
 
 def check_mirror(config: MirrorConfig) -> CheckReport:
@@ -99,9 +79,11 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
     findings.append(finding)
     if config.source.url is not None:
         findings.append(_check_source(dialect, reveal(config.source.url)))
+    planner = TablePlanner(config, dialect, catalog)
     tables = [
-        _plan(config, dialect, catalog, samples[topic], _waiting(topic, ranges))
-        for topic in samples
+        plan
+        for topic, sample in samples.items()
+        for plan in planner.plans(sample, _waiting(topic, ranges))
     ]
     return CheckReport(tuple(findings), tuple(tables))
 
@@ -151,81 +133,3 @@ def _check_source(dialect: Dialect, url: str) -> Finding:
 
 def _waiting(topic: str, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[int, OffsetRange]:
     return {partition: place for (name, partition), place in ranges.items() if name == topic}
-
-
-def _plan(
-    config: MirrorConfig,
-    dialect: Dialect,
-    catalog: Catalog | None,
-    sample: Record,
-    ranges: Mapping[int, OffsetRange],
-) -> TablePlan:
-    total = sum(place.next - place.first for place in ranges.values())
-    try:
-        news = describe(sample, dialect, wire_of(config), Declarations(config, dialect))
-        if news.table is None:
-            return TablePlan(sample.topic, "", "nothing to read yet", "", "", (), 0, total)
-        rule = config.tables.rule_for(news.table.schema, news.table.table)
-        name = target_name(config.target, news.table)
-        columns = mirror_columns(news.schemas[0], str(news.table), dialect, rule)
-        existing = _load(catalog, (*name.namespace, name.table))
-        action, waiting = "create", total
-        if existing is not None:
-            key = key_of(existing.properties, existing.schema())
-            change = difference(existing.schema(), columns, str(name), key)
-            added = ", ".join(column.name for column in change.added)
-            action = f"add columns {added}" if added else "go on"
-            waiting = _behind(existing, ranges)
-        return TablePlan(
-            topic=sample.topic,
-            table=str(name),
-            action=action,
-            mode=rule.mode.value,
-            deletes=rule.deletes.value,
-            key=tuple(column.name for column in columns if column.key),
-            columns=len(columns),
-            waiting=waiting,
-        )
-    except MirrorError as error:
-        return TablePlan(sample.topic, "", f"park: {error}", "", "", (), 0, total, ok=False)
-
-
-def _load(catalog: Catalog | None, name: tuple[str, ...]) -> Table | None:
-    if catalog is None:
-        return None
-    try:
-        return catalog.load_table(name)
-    except NoSuchTableError:
-        return None
-
-
-def _behind(table: Table, ranges: Mapping[int, OffsetRange]) -> int:
-    """Count the records that the table's ledger does not have yet."""
-    marks = {}
-    snapshot = table.current_snapshot()
-    while snapshot is not None:
-        summary = snapshot.summary.additional_properties if snapshot.summary else {}
-        if LEDGER_PROPERTY in summary:
-            marks = dict(Ledger.from_json(summary[LEDGER_PROPERTY]).partitions)
-            break
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
-    return sum(
-        place.next - (marks[partition].next_offset if partition in marks else place.first)
-        for partition, place in ranges.items()
-    )
-
-
-def _columns(tables: tuple[TablePlan, ...]) -> Iterator[str]:
-    rows = [("topic", "table", "plan", "deletes", "key", "columns", "waiting")]
-    for t in tables:
-        if t.ok:
-            key = ", ".join(t.key)
-            waiting = f"{t.waiting:,}"
-            rows.append((t.topic, t.table, t.action, t.deletes, key, str(t.columns), waiting))
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    for t in tables:
-        if not t.ok:
-            yield f"{t.topic}: {t.action}"

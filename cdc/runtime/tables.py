@@ -19,7 +19,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
-from cdc.errors import ForeignTableError, MirrorError, NotParquetError, SchemaChangeError
+from cdc.errors import MirrorError, NotParquetError, SchemaChangeError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
@@ -29,6 +29,7 @@ from cdc.model import (
     TableName,
     TargetId,
 )
+from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
@@ -40,7 +41,6 @@ from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
     SchemaDifference,
     arrow_schema,
-    check_partition,
     difference,
     fitted,
     iceberg_schema,
@@ -320,17 +320,9 @@ class Tables:
     def _adopt(
         self, topic: str, source: SourceTable, rule: ResolvedRule, table: IcebergTable
     ) -> MirroredTable:
-        properties = table.properties
-        owner = properties.get(MIRROR_PROPERTY), properties.get(TOPIC_PROPERTY)
-        if owner == (None, None):
-            raise ForeignTableError(str(table.name), "no mirror made it")
-        if owner != (self._config.name, topic):
-            raise ForeignTableError(
-                str(table.name), f"it belongs to topic {owner[1]} of the mirror {owner[0]}"
-            )
-        fields = partition_fields(rule.partition)
-        check_partition(fields, table.schema, str(table.name), rule.exclude)
-        table.set_partition(fields)
+        owner = self._config.name, topic
+        check_adoptable(str(table.name), table.properties, table.schema, rule, owner)
+        table.set_partition(partition_fields(rule.partition))
         mirrored = MirroredTable(topic, source, rule, table, read_ledger(table))
         self._tables[mirrored.id] = mirrored
         return mirrored

@@ -6,12 +6,14 @@ from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
 from cdc.schema.partitioning import check_partition
 from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.table_key import key_of, key_property
+from cdc.schema.table_mode import check_mode
 from cdc.schema.target import table_location, target_name
 from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
     "SchemaDifference",
     "arrow_schema",
+    "check_mode",
     "check_partition",
     "difference",
     "fitted",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cdc.errors import OtherModeError
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Message, Table, delete, insert, truncate, update
@@ -143,3 +144,24 @@ def test_the_log_has_every_change(spark: SparkSession, configure: Configure, tab
         (3, None, "d", 7),
     ]
     assert [row[6] for row in log][:2] == [moment(10), moment(11)]
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted"),
+    [("", MODES["history"]), ("", MODES["soft"]), (MODES["soft"], ""), (MODES["history"], "")],
+    ids=["mirror to history", "mirror to soft", "soft to mirror", "history to mirror"],
+)
+def test_a_table_made_for_another_mode_is_parked_and_stays_as_it_is(
+    spark: SparkSession, configure: Configure, table: Table, made: str, wanted: str
+) -> None:
+    first, second, _ = changes(table)
+    bench = Bench(spark, configure(more=f"[tables.defaults]\n{made}"))
+    bench.apply(*first)
+    before = rows(bench, table)
+
+    restarted = Bench(spark, configure(more=f"[tables.defaults]\n{wanted}"))
+    restarted.apply(*second)
+
+    (reason,) = restarted.parked.values()
+    assert isinstance(reason, OtherModeError)
+    assert rows(restarted, table) == before

@@ -1,0 +1,195 @@
+"""What `run` would do with each table of a topic, told without Spark."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from cdc.config import ApplyMode, DeleteKind, Lookup, MirrorConfig, ResolvedRule, TargetConfig
+from cdc.config.partitioning import partition_fields
+from cdc.dialect import Dialect
+from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
+from cdc.model import LEDGER_PROPERTY, Ledger, News, PartitionMark, SourceTable, TableName
+from cdc.runtime.adoption import check_adoptable
+from cdc.runtime.declared import Declarations
+from cdc.runtime.describe import describe, wire_of
+from cdc.schema import (
+    check_partition,
+    difference,
+    iceberg_schema,
+    key_of,
+    mirror_columns,
+    target_name,
+)
+from cdc.source.topics import OffsetRange, Record
+
+HEADINGS = ("topic", "table", "plan", "mode", "deletes", "key", "partition", "columns", "waiting")
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What `run` would do with one table of a topic."""
+
+    topic: str
+    table: str
+    action: str
+    mode: str = ""
+    on_delete: str = ""
+    deletes: str = ""
+    lookup: str = ""
+    key: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
+    format_version: int = 0
+    columns: int = 0
+    waiting: int = 0
+    ok: bool = True
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Give the plan as a row for people."""
+        mode = f"{self.mode} (soft)" if self.on_delete == "soft" else self.mode
+        deletes = f"{self.deletes} (merge)" if self.lookup == Lookup.MERGE else self.deletes
+        key = "no key" if self.mode == ApplyMode.APPEND else ", ".join(self.key)
+        partition = ", ".join(self.partition)
+        columns = str(self.columns) if self.columns else ""
+        waiting = f"{self.waiting:,}"
+        plan = (self.action, mode, deletes, key, partition, columns, waiting)
+        return self.topic, self.table, *plan
+
+
+class TablePlanner:
+    """Plans the tables of a mirror, topic by topic."""
+
+    def __init__(self, config: MirrorConfig, dialect: Dialect, catalog: Catalog | None) -> None:
+        self._config = config
+        self._dialect = dialect
+        self._catalog = catalog
+        self._wire = wire_of(config)
+        self._declarations = Declarations(config, dialect)
+        self._taken: dict[TableName, str] = {}  # the topics of the tables so far
+
+    def plans(self, sample: Record, ranges: Mapping[int, OffsetRange]) -> Iterator[TablePlan]:
+        """Plan the tables of one topic.
+
+        Args:
+            sample: One of its records.
+            ranges: What Kafka holds of its partitions.
+        """
+        total = sum(place.next - place.first for place in ranges.values())
+        try:
+            news = describe(sample, self._dialect, self._wire, self._declarations)
+        except MirrorError as error:
+            yield TablePlan(sample.topic, "", f"park: {error}", waiting=total, ok=False)
+            return
+        if news.table is None or not news.schemas:  # a truncate tells no columns
+            yield TablePlan(sample.topic, "", "nothing to read yet", waiting=total)
+            return
+        for rule in self._config.tables.targets_for(news.table.schema, news.table.table):
+            name = self._name(rule, news.table)
+            plan = _plan_of(sample.topic, name, rule, total)
+            try:
+                yield self._planned(plan, name, rule, news, ranges)
+            except MirrorError as error:
+                yield replace(plan, action=f"park: {error}", ok=False)
+
+    def _name(self, rule: ResolvedRule, source: SourceTable) -> TableName:
+        target = TargetConfig(table=rule.table) if rule.table else self._config.target
+        return target_name(target, source)
+
+    def _planned(
+        self,
+        plan: TablePlan,
+        name: TableName,
+        rule: ResolvedRule,
+        news: News,
+        ranges: Mapping[int, OffsetRange],
+    ) -> TablePlan:
+        if name in self._taken:
+            raise ForeignTableError(plan.table, f"topic {self._taken[name]} has it already")
+        self._taken[name] = plan.topic
+        columns = mirror_columns(news.schemas[0], str(news.table), self._dialect, rule)
+        schema = iceberg_schema(columns, rule)
+        plan = replace(
+            plan,
+            action="create",
+            key=tuple(column.name for column in columns if column.key),
+            columns=len(schema.fields),
+        )
+        existing = self._load(name)
+        if existing is None:
+            check_partition(partition_fields(rule.partition), schema, plan.table, rule.exclude)
+            return plan
+        owner = self._config.name, plan.topic
+        check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
+        key = key_of(existing.properties, existing.schema())
+        change = difference(existing.schema(), columns, plan.table, key)
+        # A key from the messages may be one that an old record has; the config's counts now.
+        if rule.key and change.old_key != change.new_key:
+            old, new = ", ".join(change.old_key), ", ".join(change.new_key)
+            raise SchemaChangeError(plan.table, (f"its key from ({old}) to ({new})",))
+        added = ", ".join(column.name for column in change.added)
+        action = f"add columns {added}" if added else "go on"
+        return replace(plan, action=action, waiting=_behind(existing, ranges))
+
+    def _load(self, name: TableName) -> Table | None:
+        if self._catalog is None:
+            return None
+        try:
+            return self._catalog.load_table((*name.namespace, name.table))
+        except NoSuchTableError:
+            return None
+
+
+def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
+    """Write plans for people: a table, and below it why some tables would be parked."""
+    plans = tuple(plans)
+    rows = [HEADINGS, *(plan.cells for plan in plans if plan.ok)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADINGS))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    for plan in plans:
+        if not plan.ok:
+            place = f"{plan.topic} ({plan.table})" if plan.table else plan.topic
+            yield f"{place}: {plan.action}"
+
+
+def _plan_of(topic: str, name: TableName, rule: ResolvedRule, waiting: int) -> TablePlan:
+    """Give what the config alone says of a table; a log replaces no rows."""
+    replaces = rule.mode is not ApplyMode.APPEND
+    positional = replaces and rule.deletes is DeleteKind.POSITIONAL
+    return TablePlan(
+        topic=topic,
+        table=str(name),
+        action="",
+        mode=rule.mode.value,
+        on_delete=rule.on_delete.value if rule.mode is ApplyMode.MIRROR else "",
+        deletes=rule.deletes.value if replaces else "",
+        lookup=rule.lookup.value if positional else "",
+        partition=rule.partition,
+        format_version=rule.format_version,
+        waiting=waiting,
+    )
+
+
+def _behind(table: Table, ranges: Mapping[int, OffsetRange]) -> int:
+    """Count the records that the table's ledger does not have yet."""
+    marks = _marks(table)
+    return sum(
+        place.next - (marks[partition].next_offset if partition in marks else place.first)
+        for partition, place in ranges.items()
+    )
+
+
+def _marks(table: Table) -> Mapping[int, PartitionMark]:
+    """Read how far the table has come: in its newest snapshot that says so, or in a property."""
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        summary = snapshot.summary.additional_properties if snapshot.summary else {}
+        if LEDGER_PROPERTY in summary:
+            return Ledger.from_json(summary[LEDGER_PROPERTY]).partitions
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    text = table.properties.get(LEDGER_PROPERTY)
+    return Ledger.from_json(text).partitions if text else {}
