@@ -304,6 +304,8 @@ class News:
     quarantine: bool = False  # bad records, and no quarantine to put them in
     # Keys of changes that leave out values, and the names of those: an Arrow table, or None.
     missing: Any = None
+    # Inserts that leave out values, by offset: rows whose key was changed.
+    moved: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

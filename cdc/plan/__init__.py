@@ -5,19 +5,23 @@ from cdc.plan.collapse import CollapsedChanges, collapse
 from cdc.plan.fill import fill, lacking
 from cdc.plan.history import last_versions, versions
 from cdc.plan.keys import touched_keys
+from cdc.plan.moves import Key, incomplete_inserts, take_over
 from cdc.plan.soft import collapse_soft, mark_deletes
 from cdc.plan.truncates import after_truncate, with_deletes_at
 
 __all__ = [
     "CollapsedChanges",
+    "Key",
     "after_truncate",
     "collapse",
     "collapse_soft",
     "fill",
+    "incomplete_inserts",
     "lacking",
     "last_versions",
     "log_rows",
     "mark_deletes",
+    "take_over",
     "touched_keys",
     "versions",
     "with_deletes_at",

@@ -17,16 +17,19 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from cdc.decode import old_key
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId
 from cdc.observe import BatchProgress
+from cdc.plan import Key
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
-from cdc.runtime.table_rows import TableRows
+from cdc.runtime.table_rows import TableRows, with_keys
 from cdc.runtime.tables import Tables
 from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
 
@@ -44,19 +47,33 @@ TASKS_PER_CORE = 4
 Offsets = Mapping[tuple[str, int], int]
 # Reads given records once more: from the first offsets up to the next ones.
 Reread = Callable[[Offsets, Offsets], DataFrame]
+# Gives the header of a record that holds the key which its row had before, if there is one.
+OldKeys = Callable[[str, int, int], bytes | None]
 Reports = dict[TargetId, TargetReports]
+
+
+def no_old_keys(topic: str, partition: int, offset: int) -> bytes | None:
+    """Know of no row that had another key."""
+    return None
 
 
 class BatchRunner:
     """Runs the batches of one stream."""
 
     def __init__(
-        self, spark: SparkSession, mirror: str, dialect: Dialect, tables: Tables, reread: Reread
+        self,
+        spark: SparkSession,
+        mirror: str,
+        dialect: Dialect,
+        tables: Tables,
+        reread: Reread,
+        old_keys: OldKeys = no_old_keys,
     ) -> None:
         self._spark = spark
         self._dialect = dialect
         self._tables = tables
         self._reread = reread
+        self._old_keys = old_keys
         self._rows = TableRows(spark, tables.catalog)
         self._table_commit = TableCommit(spark, mirror, tables.catalog, self._rows)
         self._most_tasks = spark.sparkContext.defaultParallelism * TASKS_PER_CORE
@@ -124,7 +141,7 @@ class BatchRunner:
                 plan.rewinds[report.id] = mirrored.rewind(report.truncate)
                 self._rows.end_all(mirrored)
             if report.missing is not None:
-                plan.rows[report.id] = self._rows.read(self._tables[report.id], report.missing)
+                self._look_up(report, report.missing, plan)
         except MirrorError as error:
             if error.retryable:
                 raise
@@ -132,6 +149,21 @@ class BatchRunner:
             return False
         self._remove(report)
         return True
+
+    def _look_up(self, report: TargetReports, missing: pa.Table, plan: BatchPlan) -> None:
+        """Read what changes leave out, of rows whose key was changed under the old one."""
+        mirrored = self._tables[report.id]
+        decode = self._tables.decode_plan(report.id)
+        moves: dict[int, dict[int, Key]] = {}
+        for partition, offset in report.moved:
+            header = self._old_keys(report.topic, partition, offset)
+            old = old_key(header, decode) if header is not None else None
+            if old is not None:
+                moves.setdefault(partition, {})[offset] = old
+        if moves:
+            plan.moves[report.id] = moves
+            missing = with_keys(missing, [o for part in moves.values() for o in part.values()])
+        plan.rows[report.id] = self._rows.read(mirrored, missing)
 
     def _write_again(self, reports: Collection[TargetReports], plan: BatchPlan) -> Reports:
         """Write the records of some tables once more; a topic that was new has its tables now."""

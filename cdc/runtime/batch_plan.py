@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from cdc.model import PartitionMark, TargetId, Truncate
+from cdc.plan import Key
 
 
 @dataclass(slots=True)
@@ -16,6 +17,8 @@ class BatchPlan:
     rewinds: dict[TargetId, dict[int, PartitionMark]] = field(default_factory=dict)
     # Rows of the tables, for changes that leave out what did not change.
     rows: dict[TargetId, pa.Table] = field(default_factory=dict)
+    # The old keys of rows whose key was changed, by partition and offset.
+    moves: dict[TargetId, dict[int, dict[int, Key]]] = field(default_factory=dict)
 
     def forget(self, target: TargetId) -> None:
         """Drop what was found out about a table that has changed since."""

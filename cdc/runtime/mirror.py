@@ -24,6 +24,7 @@ from tenacity import (
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, interval_seconds
+from cdc.decode import OLD_KEY_HEADER
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
@@ -109,6 +110,7 @@ class Mirror:
             self._dialect,
             tables,
             reread=partial(read_range, self._spark, self._config),
+            old_keys=self._old_key,
         )
         self._failure = None
         self._pause.clear()
@@ -138,6 +140,10 @@ class Mirror:
                 self._wait(query, tables)
             finally:
                 self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
+
+    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
+        with open_topics(self._config.kafka.client_options()) as reader:
+            return reader.header(topic, partition, offset, OLD_KEY_HEADER)
 
     def _wait(self, query: StreamingQuery, tables: Tables) -> None:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first.

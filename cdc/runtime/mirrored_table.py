@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergTable, read_ledger
-from cdc.config import ApplyMode, ResolvedRule
+from cdc.config import ApplyMode, DeleteKind, Lookup, ResolvedRule
+from cdc.errors import NotParquetError
 from cdc.model import (
     CURRENT,
     EARLIEST,
@@ -23,6 +24,7 @@ from cdc.model import (
     WrittenFile,
     lane_of,
 )
+from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import key_of
 
@@ -73,6 +75,20 @@ class MirroredTable:
         self.table.refresh()
         self.ledger = read_ledger(self.table)
         self.plan = None
+
+    def index_plan(self, folder: str) -> IndexPlan | None:
+        """Tell where the table's key index is; None where rows are not found by one."""
+        rule = self.rule
+        if rule.mode is ApplyMode.APPEND or rule.deletes is not DeleteKind.POSITIONAL:
+            return None
+        if rule.lookup is not Lookup.INDEX:
+            return None
+        try:
+            files = self.live_files()
+        except NotParquetError as error:
+            logger.warning("merging table=%s reason=%s", self.table.name, error)
+            return None
+        return IndexPlan.of(f"{folder}/{self.table.uuid}", files)
 
     def live_files(self) -> tuple[LiveFile, ...]:
         """List the data files of the table as it is loaded.

@@ -178,7 +178,7 @@ class PartitionWork:
     def report_written(self, written: WrittenChanges) -> PartitionReport:
         """Report what became of the records, those that made no change among them."""
         if written.wanted is not None:
-            return self.report(news=News(missing=written.wanted))
+            return self.report(news=News(missing=written.wanted, moved=written.moved))
         # A truncate that wipes nothing new counts for nothing; in a log it is a row.
         truncates = len(self.truncates)
         done = int(self.plan.truncate in self.truncates) if self.plan.bounded else truncates

@@ -72,6 +72,11 @@ class TargetReports:
         return pa.concat_tables(found) if found else None
 
     @property
+    def moved(self) -> list[tuple[int, int]]:
+        """The inserts that are rows with another key, by partition and offset."""
+        return [(p.partition, offset) for p in self.partitions if p.news for offset in p.news.moved]
+
+    @property
     def truncate(self) -> Truncate | None:
         """The last truncate of the batch."""
         found = [p.news.truncate for p in self.partitions if p.news and p.news.truncate]

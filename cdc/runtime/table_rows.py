@@ -18,6 +18,7 @@ from cdc.apply import (
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
 from cdc.model import MISSING, FileKind, Truncate, WrittenFile
+from cdc.plan import Key
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.table_writer import bounds_of
 
@@ -85,3 +86,10 @@ class TableRows:
                 kept,
             )
         mirrored.table.refresh()
+
+
+def with_keys(wanted: pa.Table, keys: Iterable[Key]) -> pa.Table:
+    """Want the same values of more keys: of each, all that any change leaves out."""
+    names = pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist()
+    more = [{**key, MISSING: names} for key in keys]
+    return pa.concat_tables([wanted, pa.Table.from_pylist(more, schema=wanted.schema)])

@@ -16,10 +16,12 @@ from cdc.plan import (
     collapse,
     collapse_soft,
     fill,
+    incomplete_inserts,
     lacking,
     last_versions,
     log_rows,
     mark_deletes,
+    take_over,
     touched_keys,
     versions,
     with_deletes_at,
@@ -44,6 +46,7 @@ class WrittenChanges:
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     # Keys of changes that leave out values, and the names of those: only the driver can look.
     wanted: pa.Table | None = None
+    moved: tuple[int, ...] = ()  # offsets of rows whose key was changed, of which that is true
 
 
 class TableWriter:
@@ -83,17 +86,22 @@ class TableWriter:
         """
         plan = self._plan
         rows = plan.rows
+        moves = plan.moves.get(self._partition, {})
+        changes = take_over(changes, plan.key, moves, rows)
         if self._history and rows is None and not plan.empty:
             # The index does not tell whether the row that it finds is a deleted one.
-            return WrittenChanges(wanted=self._every_column(changes))
+            return self._wish(changes, self._every_column(changes))
         collapsed = self._collapsed(changes, rows)
         wanted = lacking(collapsed.live, plan.key)
         if wanted is not None and rows is None and not plan.empty:
+            wish = self._wish(changes, wanted)
             rows = self._look_up(wanted)
             if rows is None:
-                return WrittenChanges(wanted=wanted)
+                return wish
             collapsed = self._collapsed(changes, rows)
             wanted = lacking(collapsed.live, plan.key)
+            if wanted is not None and wish.moved:
+                return wish
         if wanted is not None:
             raise MissingValueError(self._topic, wanted[MISSING][0].as_py()[0])
         return WrittenChanges(
@@ -102,6 +110,10 @@ class TableWriter:
             superseded=collapsed.superseded,
             key_bounds=bounds_of(changes, plan.key),
         )
+
+    def _wish(self, changes: pa.Table, wanted: pa.Table) -> WrittenChanges:
+        filled = fill(changes, self._plan.key)
+        return WrittenChanges(wanted=wanted, moved=incomplete_inserts(filled))
 
     def _every_column(self, changes: pa.Table) -> pa.Table:
         """Name all columns of the table for every key that has a change."""

@@ -9,8 +9,6 @@ from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import (
     ApplyMode,
     CatalogType,
-    DeleteKind,
-    Lookup,
     MirrorConfig,
     ResolvedRule,
     TargetConfig,
@@ -19,7 +17,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
-from cdc.errors import MirrorError, NotParquetError, SchemaChangeError
+from cdc.errors import MirrorError, SchemaChangeError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
@@ -35,7 +33,6 @@ from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.quarantine import Quarantine
-from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.scratch import index_folder
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
@@ -210,10 +207,15 @@ class Tables:
                 truncate=batch.truncates.get(target),
                 quarantine=self.quarantine.plan(target),
                 rows=batch.rows.get(target),
+                moves=batch.moves.get(target, {}),
             )
             known = plans.get(mirrored.topic, ())
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
         return plans
+
+    def decode_plan(self, target: TargetId) -> DecodePlan:
+        """Describe what is known of a table's records."""
+        return self._plan(self._tables[target]).decode
 
     def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         if mirrored.plan is None:
@@ -242,7 +244,7 @@ class Tables:
                 rule=mirrored.rule,
                 key=mirrored.key or self._row_key(mirrored),
                 writer=FileWriter(table.data_location, schema, self._storage, *spec),
-                index=self._index(mirrored),
+                index=mirrored.index_plan(self._index_folder),
                 barrier=mirrored.ledger.truncate if mirrored.ledger else None,
                 empty=table.empty,
             )
@@ -252,19 +254,6 @@ class Tables:
         """Give the key that tells which changes of a log concern the same row, if there is one."""
         keys = {mirrored.rule.key or schema.key for schema in mirrored.known}
         return keys.pop() if len(keys) == 1 else ()
-
-    def _index(self, mirrored: MirroredTable) -> IndexPlan | None:
-        rule = mirrored.rule
-        if rule.mode is ApplyMode.APPEND or rule.deletes is not DeleteKind.POSITIONAL:
-            return None
-        if rule.lookup is not Lookup.INDEX:
-            return None
-        try:
-            files = mirrored.live_files()
-        except NotParquetError as error:
-            logger.warning("merging table=%s reason=%s", mirrored.table.name, error)
-            return None
-        return IndexPlan.of(f"{self._index_folder}/{mirrored.table.uuid}", files)
 
     def _each_target(
         self, topic: str, source: SourceTable, act: Callable[[ResolvedRule], object]

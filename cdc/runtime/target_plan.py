@@ -8,6 +8,7 @@ import pyarrow as pa
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import CURRENT, PartitionMark, TableName, Truncate
+from cdc.plan import Key
 from cdc.runtime.quarantine import QuarantinePlan
 from cdc.runtime.row_finder import IndexPlan
 from cdc.write import FileWriter
@@ -34,6 +35,8 @@ class TargetPlan:
     index: IndexPlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.
     rows: pa.Table | None = None
+    # The old keys of rows whose key was changed, by partition and offset of their inserts.
+    moves: Mapping[int, Mapping[int, Key]] = field(default_factory=dict)
 
     @property
     def delete_key(self) -> tuple[str, ...]:

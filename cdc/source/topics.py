@@ -115,6 +115,25 @@ class TopicReader:
             self._consumer.unassign()
         return found
 
+    def header(self, topic: str, partition: int, offset: int, name: str) -> bytes | None:
+        """Read one header of one record; None where the record or the header is not there."""
+        with self._translated():
+            self._consumer.assign([TopicPartition(topic, partition, offset)])
+            deadline = time.monotonic() + ANSWER_SECONDS
+            try:
+                while time.monotonic() < deadline:
+                    for message in self._consumer.consume(num_messages=1, timeout=POLL_SECONDS):
+                        if message.error():
+                            continue
+                        if message.offset() != offset:
+                            return None
+                        headers = dict(message.headers() or [])
+                        found = headers.get(name)
+                        return found if isinstance(found, bytes) else None
+            finally:
+                self._consumer.unassign()
+        return None
+
     def _records(self) -> Iterator[Record]:
         for message in self._consumer.consume(num_messages=100, timeout=POLL_SECONDS):
             topic, partition, offset = message.topic(), message.partition(), message.offset()

@@ -31,11 +31,15 @@ class Bench:
         self.spark = spark
         dialect = DIALECTS[config.source.connector]
         self.tables = Tables(config, dialect, IcebergCatalog(spark, config.name))
-        self.runner = BatchRunner(spark, config.name, dialect, self.tables, self._reread)
+        self.runner = BatchRunner(
+            spark, config.name, dialect, self.tables, self._reread, self._old_key
+        )
         self._catalog = config.name
         self._batch: list[Message] = []
         # Records of earlier batches, for a batch that has to go back to them.
         self.topic: list[Message] = []
+        # The headers that say which key a row had before, by partition and offset.
+        self.old_keys: dict[tuple[int, int], bytes] = {}
 
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
@@ -79,6 +83,9 @@ class Bench:
             < next_.get((m.topic, m.partition), 0)
         ]
         return self._frame(wanted)
+
+    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
+        return self.old_keys.get((partition, offset))
 
     def _frame(self, messages: list[Message]) -> DataFrame:
         groups: dict[tuple[str, int], list[tuple[Any, ...]]] = {}

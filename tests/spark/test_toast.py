@@ -1,5 +1,6 @@
 """Values that the source left out, taken from the mirror by their keys."""
 
+import json
 import uuid
 from dataclasses import replace
 
@@ -102,3 +103,27 @@ def test_row_that_the_mirror_does_not_have_parks_the_table_with_the_column(
     reason = bench.parked[table.topic]
     assert isinstance(reason, MissingValueError)
     assert reason.column == "big"
+
+
+def test_unchanged_value_of_a_row_whose_key_changed_is_that_of_the_old_key(
+    bench: Bench, table: Table
+) -> None:
+    bench.apply(insert({"id": 1, "name": "a", "big": "long 1"}, table=table, offset=0))
+
+    bench.old_keys = {
+        (0, n): json.dumps({"id": old}).encode() for n, old in ((2, 1), (5, 3), (7, 4))
+    }
+    progress = bench.apply(
+        delete({"id": 1}, table=table, offset=1),
+        insert({"id": 2, "name": "a", "big": PLACEHOLDER}, table=table, offset=2),
+        # Of a row that the table never had, and that moves twice.
+        insert({"id": 3, "name": "b", "big": "long 3"}, table=table, offset=3),
+        delete({"id": 3}, table=table, offset=4),
+        insert({"id": 4, "name": "b", "big": PLACEHOLDER}, table=table, offset=5),
+        delete({"id": 4}, table=table, offset=6),
+        insert({"id": 5, "name": "b", "big": PLACEHOLDER}, table=table, offset=7),
+    )
+
+    rows = [(row["id"], row["big"]) for row in bench.rows(f"{table.server}.orders")]
+    assert rows == [(2, "long 1"), (5, "long 3")]
+    assert progress.account.balanced
