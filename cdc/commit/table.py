@@ -60,6 +60,13 @@ class IcebergTable:
         return None if snapshot is None else int(snapshot.snapshotId())
 
     @property
+    def parent_id(self) -> int | None:
+        """The snapshot that the newest one was made from, if there is any."""
+        snapshot = self.java.currentSnapshot()
+        parent = None if snapshot is None else snapshot.parentId()
+        return None if parent is None else int(parent)
+
+    @property
     def sequence_number(self) -> int:
         """The sequence number of the newest snapshot; 0 before the first."""
         snapshot = self.java.currentSnapshot()

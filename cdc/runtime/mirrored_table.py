@@ -56,19 +56,19 @@ class MirroredTable:
         """Take note of a commit of our own, so that its files need not be listed."""
         self.ledger = ledger
         self.plan = None
-        snapshot = self.table.java.currentSnapshot()
-        if self._listed is not None and snapshot.parentId() == self._listed:
+        if self._listed is not None and self.table.parent_id == self._listed:
+            sequence = self.table.sequence_number
             for file in files:
                 if file.kind is FileKind.DATA:
                     self._files[file.path] = LiveFile(
                         file.path,
-                        int(snapshot.sequenceNumber()),
+                        sequence,
                         file.rows,
                         lane_of(file.path),
                         file.spec_id,
                         file.partition,
                     )
-            self._listed = int(snapshot.snapshotId())
+            self._listed = self.table.snapshot_id
 
     def reopen(self) -> None:
         """See what others did to the table."""

@@ -47,7 +47,14 @@ class Quarantine:
         self._storage = config.catalog.properties()
         self.name = TableName((config.name,), QUARANTINE)
         self._table = catalog.load(self.name)
-        self._marks = self._read_marks(self._table) if self._table is not None else {}
+        self._marks: dict[str, dict[int, int]] = {}
+        if self._table is not None:
+            self._marks = self._read_marks(self._table)
+            # Quarantines of before there could be several tables of a topic lack a column.
+            known = {column.name for column in self._table.schema.fields}
+            lacking = [c for c in quarantine_schema().fields if c.name not in known]
+            if lacking:
+                self._table.add_columns([(c.name, c.field_type) for c in lacking])
 
     def create(self) -> None:
         """Create the table; one that is there already is left as it is."""
