@@ -10,6 +10,7 @@ from cdc.errors.records import (
     NotDebeziumError,
     RecordError,
     RestlessTopicError,
+    SpreadKeyError,
     TopicGrewError,
     UnwritableError,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "SourceCatalogError",
     "SourceDownError",
     "SourceUnreachableError",
+    "SpreadKeyError",
     "StreamFailedError",
     "TopicGrewError",
     "UnindexableKeyError",

@@ -100,6 +100,22 @@ class TopicGrewError(MirrorError):
         )
 
 
+class SpreadKeyError(MirrorError):
+    """A key that the config names is not the one by which Kafka orders the records."""
+
+    def __init__(self, topic: str, key: tuple[str, ...]) -> None:
+        super().__init__(topic, key)
+        self.topic, self.key = topic, key
+
+    def __str__(self) -> str:
+        return (
+            f"Topic {self.topic} has several partitions, and Kafka keeps no order between changes "
+            f"of one {', '.join(self.key)} that come through different ones. Give the topic one "
+            "partition, or let the connector make this the records' key (message.key.columns) and "
+            "remove key from the config."
+        )
+
+
 class RestlessTopicError(MirrorError):
     """A topic brought something new each time it was read."""
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
-from cdc.errors import ManyTablesError, MirrorError, TopicGrewError, UnwritableError
+from cdc.errors import ManyTablesError, MirrorError, SpreadKeyError, TopicGrewError, UnwritableError
 from cdc.model import (
     NO_POSITION,
     OFFSET,
@@ -89,6 +89,8 @@ class PartitionWork:
         """Say what keeps the records from being written in this pass, if anything does."""
         if self.plan.width is not None and self.partition >= self.plan.width:
             return self.report(failure=TopicGrewError(self.topic, self.plan.width))
+        if self.plan.decode.key and self.partition > 0:
+            return self.report(failure=SpreadKeyError(self.topic, self.plan.decode.key))
         if self.failure is not None:
             return self.report(failure=self.failure)
         return self.report(news=self._news()) if self._met_news() else None

@@ -236,7 +236,7 @@ class Tables:
                     hashed=frozenset(mirrored.rule.hash),
                     declared=self.declarations.of(mirrored.topic, table.schema),
                     table_key=mirrored.key,
-                    key=mirrored.rule.key,
+                    key=mirrored.rule.key if mirrored.rule.mode is not ApplyMode.APPEND else (),
                     images=mirrored.rule.mode is ApplyMode.APPEND,
                     truncates_as_rows=mirrored.rule.mode is ApplyMode.APPEND,
                 ),

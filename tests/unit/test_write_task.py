@@ -12,7 +12,7 @@ import pytest
 
 from cdc.config import DeleteKind, RecordFormat, ResolvedRule
 from cdc.decode import Wire
-from cdc.errors import MissingValueError
+from cdc.errors import MissingValueError, SpreadKeyError
 from cdc.model import (
     MISSING,
     NO_POSITION,
@@ -533,3 +533,14 @@ def test_a_value_left_out_by_a_change_that_does_not_last_is_not_needed(tables: T
     ]
 
     assert rows_in(run_one(messages, tables.plan())) == [(1, "new")]
+
+
+def test_a_key_that_kafka_does_not_order_by_is_refused(tables: Tables) -> None:
+    plan = tables.plan()
+    keyed = replace(plan, decode=replace(plan.decode, key=("id",)))
+    messages = [insert({"id": 1, "name": "a"}), insert({"id": 1, "name": "b"}, partition=1)]
+
+    first, second = run(messages, keyed)
+
+    assert first.failure is None
+    assert isinstance(second.failure, SpreadKeyError)
