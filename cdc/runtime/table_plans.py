@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from cdc.config import ApplyMode, DeleteKind, Lookup, MirrorConfig, ResolvedRule, TargetConfig
 from cdc.config.partitioning import partition_fields
 from cdc.dialect import Dialect
-from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
+from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
 from cdc.model import LEDGER_PROPERTY, Ledger, News, PartitionMark, SourceTable, TableName
 from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.declared import Declarations
@@ -117,6 +117,8 @@ class TablePlanner:
             key=tuple(column.name for column in columns if column.key),
             columns=len(schema.fields),
         )
+        if rule.key and rule.mode is not ApplyMode.APPEND and len(ranges) > 1:
+            raise SpreadKeyError(plan.topic, rule.key)
         existing = self._load(name)
         if existing is None:
             check_partition(partition_fields(rule.partition), schema, plan.table, rule.exclude)

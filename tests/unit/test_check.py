@@ -150,6 +150,17 @@ def test_a_key_from_the_config_is_shown() -> None:
     assert (plan.key, plan.ok) == (("name", "id"), True)
 
 
+def test_a_key_of_the_config_needs_a_topic_of_one_partition() -> None:
+    rules = SEVERAL.replace("partition =", 'key = ["name", "id"]\npartition =', 1)
+    two = {0: OffsetRange(0, 1), 1: OffsetRange(0, 1)}
+
+    found = list(planner(rules).plans(record(row(NO_KEY)), two))
+
+    assert [plan.ok for plan in found] == [False, True, False, False]
+    assert "Topic srv.public.orders has several partitions" in found[0].action
+    assert all(plan.ok for plan in plans(rules, row(NO_KEY)))
+
+
 def test_a_topic_that_cannot_be_read_is_one_line_without_a_table() -> None:
     (plan,) = plans(SEVERAL, replace(row(), value=b'{"no": "change"}'))
 
