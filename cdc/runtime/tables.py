@@ -17,7 +17,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
-from cdc.errors import MirrorError, SchemaChangeError
+from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
@@ -260,16 +260,20 @@ class Tables:
     ) -> None:
         """Do something for each table of a topic; of several, one that fails stops no other."""
         rules = self._config.tables.targets_for(source.schema, source.table)
+        taken: set[TableName] = set()
         for rule in rules:
-            target = topic, self._name(rule, source)
-            if target in self.parked:
+            name = self._name(rule, source)
+            if (topic, name) in self.parked:
                 continue
             try:
+                if name in taken:
+                    raise ForeignTableError(str(name), "another target of its rule has that name")
+                taken.add(name)
                 act(rule)
             except MirrorError as error:
                 if error.retryable or len(rules) == 1:
                     raise
-                self.park(target, error)
+                self.park((topic, name), error)
 
     def _name(self, rule: ResolvedRule, source: SourceTable) -> TableName:
         target = TargetConfig(table=rule.table) if rule.table else self._config.target
