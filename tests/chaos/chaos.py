@@ -321,6 +321,9 @@ class Chaos:
             self._tell(f"account of {kind}: {account}")
             if not account.balanced or account.quarantined:
                 self._fail(RuntimeError(f"the account of {kind} does not balance: {account}"))
+            # A record that comes a second time has an offset of its own: each counts once.
+            if account.read - account.duplicates != self._outcome.records:
+                self._fail(RuntimeError(f"{kind} does not account for every record just once"))
 
     def _check_marks(self, books: Books, table: str, topic: str, ends: Ends) -> None:
         ledgers = [ledger for (name, _), ledger in books.ledgers.items() if name == table]
