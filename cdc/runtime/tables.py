@@ -214,8 +214,9 @@ class Tables:
         return plans
 
     def decode_plan(self, target: TargetId) -> DecodePlan:
-        """Describe what is known of a table's records."""
-        return self._plan(self._tables[target]).decode
+        """Describe what is known of a table's records; a log has the key of its rows."""
+        plan = self._plan(self._tables[target])
+        return replace(plan.decode, table_key=plan.key)
 
     def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         if mirrored.plan is None:
