@@ -38,7 +38,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast conformance differential chaos bench-decode lint format lock docker clean
+.PHONY: help setup demo test test-fast conformance differential chaos bench-decode bench-apply lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -69,6 +69,9 @@ chaos: setup ## The same while the mirror, Kafka and Connect die; SEED=n KILLS=5
 
 bench-decode: setup ## Measure the decoder next to Spark's own readers and fastavro.
 	@.venv/bin/python -m tests.bench.decode
+
+bench-apply: setup ## Measure position deletes next to equality deletes and MERGE INTO.
+	@.venv/bin/python -m tests.bench.apply $(ARGS)
 
 lint: $(SYNCED) ## Check the style and the types.
 	@.venv/bin/ruff check .
