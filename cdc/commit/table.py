@@ -1,12 +1,14 @@
 """One Iceberg table: what the stages need to know of it, and its columns' changes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField
 
 from cdc.commit.java_errors import translated
+from cdc.commit.java_values import joined_map, map_joiner
 from cdc.commit.live_files import FileChanges, read_changed_files, read_live_files
 from cdc.commit.partition_spec import change_spec, spec_fields
 from cdc.errors import PartitionError
@@ -30,15 +32,14 @@ class IcebergTable:
     @property
     def schema(self) -> Schema:
         """The table's columns."""
-        text = self.jvm.org.apache.iceberg.SchemaParser.toJson(self.java.schema())
-        return Schema.model_validate_json(text)
+        return _parsed(self._schema_parser.toJson(self.java.schema()))
 
     @property
     def properties(self) -> dict[str, str]:
         """The table's properties."""
-        return dict(self.java.properties())
+        return joined_map(self._map_joiner, self.java.properties())
 
-    @property
+    @cached_property
     def uuid(self) -> str:
         """What tells the table from another that had its name before."""
         return str(self.java.uuid())
@@ -163,5 +164,19 @@ class IcebergTable:
 
     def _java_type(self, kind: IcebergType) -> Any:
         schema = Schema(NestedField(1, "x", kind, required=False))
-        parsed = self.jvm.org.apache.iceberg.SchemaParser.fromJson(schema.model_dump_json())
-        return parsed.findType("x")
+        return self._schema_parser.fromJson(schema.model_dump_json()).findType("x")
+
+    # To find a class by its name costs a round trip for each part of the name.
+    @cached_property
+    def _schema_parser(self) -> Any:
+        return self.jvm.org.apache.iceberg.SchemaParser
+
+    @cached_property
+    def _map_joiner(self) -> Any:
+        return map_joiner(self.jvm)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> Schema:
+    """Read a schema; the same few come again with every batch."""
+    return Schema.model_validate_json(text)

@@ -48,6 +48,7 @@ class Quarantine:
         self.name = TableName((config.name,), QUARANTINE)
         self._table = catalog.load(self.name)
         self._marks: dict[str, dict[int, int]] = {}
+        self._writer: FileWriter | None = None  # kept: every table asks for it in every batch
         if self._table is not None:
             self._marks = self._read_marks(self._table)
             # Quarantines of before there could be several tables of a topic lack a column.
@@ -67,9 +68,10 @@ class Quarantine:
         """Tell the tasks where the bad records of a table go; nowhere before there are any."""
         if self._table is None:
             return None
-        schema = arrow_schema(self._table.schema, str(self.name))
-        writer = FileWriter(self._table.data_location, schema, self._storage)
-        return QuarantinePlan(writer, self._marks.get(_name(target), {}))
+        if self._writer is None:
+            schema = arrow_schema(self._table.schema, str(self.name))
+            self._writer = FileWriter(self._table.data_location, schema, self._storage)
+        return QuarantinePlan(self._writer, self._marks.get(_name(target), {}))
 
     def commit(self, reports: Iterable[PartitionReport]) -> None:
         """Keep the bad records of some partitions. Run twice, the second run doubles them."""

@@ -201,8 +201,6 @@ class Tables:
                 continue
             plan = replace(
                 self._plan(mirrored),
-                width=mirrored.width,
-                mixed=mirrored.mixed,
                 marks=mirrored.marks | batch.rewinds.get(target, {}),
                 truncate=batch.truncates.get(target),
                 quarantine=self.quarantine.plan(target),
@@ -248,6 +246,8 @@ class Tables:
                 index=mirrored.index_plan(self._index_folder),
                 barrier=mirrored.ledger.truncate if mirrored.ledger else None,
                 empty=table.empty,
+                width=mirrored.width,
+                mixed=mirrored.mixed,
             )
         return mirrored.plan
 
