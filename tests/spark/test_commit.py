@@ -110,3 +110,13 @@ def test_rows_and_ledger_are_one_commit(bench: Bench, table: Table) -> None:
     carried = [LEDGER_PROPERTY in row.summary for row in history]
 
     assert carried == [True, True]
+
+
+@pytest.mark.parametrize("value", ["", "plain", "ключ=значение, and a\nnew line", "a\0b"])
+def test_a_table_property_is_read_as_it_was_written(bench: Bench, table: Table, value: str) -> None:
+    iceberg = bench.table(table.topic).table
+    before = iceberg.properties
+
+    iceberg.set_properties({"note": value})
+
+    assert iceberg.properties == before | {"note": value}
