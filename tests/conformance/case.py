@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.conformance.model import Model, Rows
-from tests.conformance.source import OWN, Clock, Record, Row, Source, Step
+from tests.conformance.source import OWN, Action, Clock, Record, Row, Source, Step
 from tests.unit.messages import Table, column
 
 MODES = ("mirror", "soft", "append", "history")
@@ -42,8 +42,6 @@ class Case:
     table: Table = ITEMS
     # Settings of the table, in the names of a config's rules.
     rule: Mapping[str, Any] = field(default_factory=dict)
-    # What it needs besides the settings of its rule.
-    needs: tuple[str, ...] = ()
     # A tool may have to read some of its records once more.
     rereads: bool = False
     modes: tuple[str, ...] = MODES
@@ -71,6 +69,11 @@ class Case:
         clock = Clock()
         source = Source(replace(self.table, name=self.name, server=server), clock)
         self.tell(source)
+        for made in source.sources:
+            first = [r.partition for r in clock.steps[0].records if r.table.name == made.table.name]
+            grows = any(a.kind == "topic" for step in clock.steps for a in step.actions)
+            used = first if grows else [r.partition for step in clock.steps for r in step.records]
+            clock.steps[0].actions.append(Action("topic", made.table.name, max(used) + 1))
         return Script(tuple(clock.steps), tuple(source.sources))
 
     def targets(self, mode: str) -> list[tuple[str, str]]:

@@ -13,7 +13,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if ALL not in os.environ:
         return
     outcome = {}
-    for how, sign in (("passed", "."), ("skipped", "-"), ("failed", "F"), ("error", "F")):
+    for how, sign in (
+        ("passed", "."),
+        ("skipped", "-"),
+        ("xfailed", "F"),
+        ("failed", "F"),
+        ("error", "F"),
+    ):
         for report in terminalreporter.getreports(how):
             cell = dict(report.user_properties).get("cell")
             if cell is not None:

@@ -16,14 +16,22 @@ from cdc.source.topics import Record as FirstRecord
 from connectors import DIALECTS
 from tests.conformance.case import Case
 from tests.conformance.matrix import Column
-from tests.conformance.source import OWN, Action
+from tests.conformance.source import OLD_KEY, OWN, Action, Sent
 from tests.spark.bench import Bench
-from tests.unit.messages import Message
 
 Configure = Callable[..., MirrorConfig]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CATALOG = "shop"
 MOST_PASSES = 3
+
+
+class TopicBench(Bench):
+    """Batches whose records have headers."""
+
+    headers: Mapping[tuple[str, int, int], Sent]
+
+    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
+        return dict(self.headers[topic, partition, offset].headers).get(OLD_KEY)
 
 
 class DatabaseMirror:
@@ -45,14 +53,16 @@ class DatabaseMirror:
             case.name: dict(case.rule) for case in cases if case.rule
         }
         # What Kafka has: some batches have to go back to it.
-        self._log: dict[tuple[str, int, int], Message] = {}
+        self._log: dict[tuple[str, int, int], Sent] = {}
+        self._partitions: dict[str, int] = {}  # how many, by topic
         self._catalog = IcebergCatalog(spark, CATALOG)
         self._stopped: dict[str, str] = {}  # why, by table
-        self._bench = Bench(spark, self._config())
+        self._bench = TopicBench(spark, self._config())
 
-    def apply(self, records: Sequence[Message]) -> None:
+    def apply(self, records: Sequence[Sent]) -> None:
         new = {(record.topic, record.partition, record.offset): record for record in records}
         for attempt in range(MOST_PASSES):
+            self._bench.headers = self._log | new
             self._bench.topic = [record for place, record in self._log.items() if place not in new]
             try:
                 self._bench.apply(*records)
@@ -60,13 +70,17 @@ class DatabaseMirror:
             except MirrorError as error:
                 if not error.retryable or attempt == MOST_PASSES - 1:
                     raise
+                self._log |= new
                 self._restart()
         self._log |= new
+        self._note_partitions()
         self._note_stopped()
 
     def do(self, action: Action) -> None:
         name = f"{self._column.name}.{action.table}"
-        if action.kind == "compact":
+        if action.kind == "topic":
+            self._partitions[action.table] = action.argument
+        elif action.kind == "compact":
             self._spark.sql(
                 f"CALL {CATALOG}.system.rewrite_data_files("
                 f"table => '{name}', options => map('rewrite-all', 'true'))"
@@ -113,7 +127,7 @@ class DatabaseMirror:
 
     def _restart(self) -> None:
         """Do what a new process does: open the tables of all topics, then go on."""
-        self._bench = Bench(self._spark, self._config())
+        self._bench = TopicBench(self._spark, self._config())
         dialect = DIALECTS[self._config().source.connector]
         firsts = {record.topic: record for record in reversed(self._log.values())}
         for topic, first in firsts.items():
@@ -122,6 +136,18 @@ class DatabaseMirror:
                 open_tables(record, dialect, self._bench.tables)
             except MirrorError as error:
                 self._bench.tables.park((topic, None), error)
+        self._note_partitions()
+
+    def _note_partitions(self) -> None:
+        """Say how long the topics are, as they are asked at a start."""
+        ends = {
+            f"{self._column.name}.public.{table}": dict.fromkeys(range(partitions), 0)
+            for table, partitions in self._partitions.items()
+        }
+        for topic, partition, offset in self._log:
+            ends[topic][partition] = max(ends[topic][partition], offset + 1)
+        for topic, places in ends.items():
+            self._bench.tables.note_partitions(topic, places)
 
     def _config(self) -> MirrorConfig:
         lines = ["[registry]", f'url = "{self._registry}"', "[tables.defaults]"]

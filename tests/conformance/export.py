@@ -13,7 +13,7 @@ from typing import Any
 
 from tests.conformance.all_cases import CASES
 from tests.conformance.case import Case, Script
-from tests.unit.messages import Message
+from tests.conformance.source import Sent
 
 SERVER = "conformance"
 
@@ -64,7 +64,7 @@ def _tables(case: Case, script: Script) -> dict[str, dict[str, Any]]:
     return tables
 
 
-def _line(step: int, message: Message) -> dict[str, Any]:
+def _line(step: int, message: Sent) -> dict[str, Any]:
     """Write a record; keys and values are JSON with schemas."""
     line: dict[str, Any] = {
         "step": step,
@@ -74,6 +74,8 @@ def _line(step: int, message: Message) -> dict[str, Any]:
     }
     for name, part in (("key", message.key), ("value", message.value)):
         line[name] = None if part is None else part.decode()
+    if message.headers:
+        line["headers"] = {name: part.decode() for name, part in message.headers}
     return line
 
 

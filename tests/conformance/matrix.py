@@ -14,33 +14,54 @@ NO_DELETES = "none"
 
 # The variable that asks for all columns and for the matrix in print.
 ALL = "CONFORMANCE_ALL"
-# What `make test` has time for: all cases in some columns, every third in each of the others, so
-# that every case meets most of them over the modes.
-WHOLE = {("mirror", "equality", "json"), ("mirror", "positional", "avro")}
+# What `make test` has time for: all cases in one column, and every sixth in each of the others.
+WHOLE = ("mirror", "positional", "json")
 SAMPLED = (
+    ("mirror", "equality", "avro"),
     ("mirror", "merge", "plain"),
     ("soft", "positional", "json"),
     ("history", "equality", "plain"),
     ("append", NO_DELETES, "avro"),
     ("history", "positional", "json"),
     ("mirror", "v3", "json"),
+    ("soft", "equality", "json"),
 )
-EVERY = 3
+EVERY = 6
 
-# Settings that are on their way; cases and columns that need them do not apply yet.
-NOT_YET = frozenset(
-    {
-        "soft",
-        "append",
-        "history",
-        "positional",
-        "v3",
-        "key",
-        "partition",
-        "targets",
-        "nullable key",
-        "merge",
-    }
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What database-mirror is known to get wrong, and where."""
+
+    case: str
+    why: str
+    modes: tuple[str, ...] = MODES
+    formats: tuple[str, ...] = FORMATS
+
+
+# A case that holds again fails its test until it is taken off this list.
+KNOWN = (
+    Gap(
+        "second_truncate_of_a_batch_counts_too",
+        "rows that the first truncate wiped are closed at the time of the last",
+        modes=("history",),
+    ),
+    Gap(
+        "truncate_wipes_the_older_rows_of_other_partitions",
+        "a row that comes again after a truncate, beside another partition, is not closed",
+        modes=("history",),
+    ),
+    Gap(
+        "newer_rows_that_another_partition_brought_before_a_truncate_stay",
+        "versions that are read again after a late truncate leave one of no duration",
+        modes=("history",),
+    ),
+    Gap(
+        "null_in_a_key_is_a_value_like_any_other",
+        "without schemas a key is taken for one that is never null: such records are set aside",
+        modes=("mirror", "soft", "history"),
+        formats=("plain",),
+    ),
 )
 
 
@@ -73,18 +94,21 @@ class Column:
 
     def takes(self, case: Case) -> bool:
         """Whether a case is about something that this column has."""
-        return (
-            self.mode in case.modes
-            and self.format in case.formats
-            and not (NOT_YET & {self.mode, self.deletes, *case.rule, *case.needs})
-        )
+        return self.mode in case.modes and self.format in case.formats
+
+    def known(self, case: Case) -> str | None:
+        """What a case is known to find wrong here."""
+        for gap in KNOWN:
+            if gap.case == case.name and self.mode in gap.modes and self.format in gap.formats:
+                return gap.why
+        return None
 
     def samples(self, number: int) -> bool:
         """Whether the column takes a case, by its number, where time is short."""
         place = (self.mode, self.deletes, self.format)
         if place in SAMPLED:
             return (number + SAMPLED.index(place)) % EVERY == 0
-        return place in WHOLE
+        return place == WHOLE
 
 
 def columns() -> list[Column]:
@@ -94,7 +118,6 @@ def columns() -> list[Column]:
         for mode in MODES
         for deletes in ((NO_DELETES,) if mode == "append" else DELETES)
         for format_ in FORMATS
-        if not NOT_YET & {mode, deletes}
     ]
 
 

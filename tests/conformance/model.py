@@ -109,8 +109,7 @@ class Model:
             self._truncate(record)
         elif not self._wiped(record):
             for op, row in self._parts(record):
-                key = tuple(row[name] for name in self._key)
-                self._change(op, key, row, record, new)
+                self._change(op, self._key_of(row), row, record, new)
         self._note(record)
         old = self._greatest.get(record.partition, -1)
         self._greatest[record.partition] = max(old, record.position)
@@ -144,7 +143,7 @@ class Model:
                 held.deleted, held.record = True, record
             self._close(key, record.time)
             return
-        values = self._filled(row, held)
+        values = self._filled(row, self._known(record, key))
         self._rows[key] = Held(values, record)
         story = self._stories.setdefault(key, Story())
         current = story.current
@@ -160,6 +159,13 @@ class Model:
         if story is not None and story.current is not None:
             story.current.until = max(moment, story.current.since)
 
+    def _key_of(self, row: Row) -> Key:
+        return tuple(row.get(name) for name in self._key)
+
+    def _known(self, record: Record, key: Key) -> Held | None:
+        """What was under the key; where the row had another until now, what was under that."""
+        return self._rows.get(key if record.old_key is None else self._key_of(record.old_key))
+
     def _filled(self, row: Row, held: Held | None) -> dict[str, Any]:
         return {
             name: held.values[name] if value is UNSENT and held is not None else value
@@ -169,7 +175,7 @@ class Model:
 
     def _note(self, record: Record) -> None:
         row = record.row
-        held = self._rows.get(tuple(row.get(name) for name in self._key))
+        held = self._rows.get(self._key_of(row))
         values = self._filled(row, held)
         self._log.append(
             values

@@ -6,12 +6,11 @@ from typing import Any
 
 from tests.conformance.case import Case, Script
 from tests.conformance.matrix import Column
-from tests.conformance.source import OWN, Source, Step
+from tests.conformance.source import OWN, Sent, Source, Step
 from tests.conformance.system import NotOffered, System
-from tests.unit.messages import Message
 
 READERS = 4
-Write = Callable[[Message], Message]  # a record in the column's wire format
+Write = Callable[[Sent], Sent]  # a record in the column's wire format
 # What is wrong with each case; None where it does not apply.
 Findings = dict[str, list[str] | None]
 
@@ -101,7 +100,7 @@ class Play:
             except Exception as error:
                 self._broken[case] = f"{action.kind}: {type(error).__name__}: {error}"
 
-    def _messages(self, step: Step) -> list[Message]:
+    def _messages(self, step: Step) -> list[Sent]:
         return [self._write(record.message()) for record in step.records]
 
 

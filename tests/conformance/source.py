@@ -10,6 +10,7 @@ Offsets, log positions and times count up by themselves; a case that is about th
 Values stand in the order of the table's columns, as the messages hold them.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ SECOND = 1_000
 
 # Every column that the tool adds starts with this.
 OWN = "_mirror_"
+OLD_KEY = "__debezium.oldkey"
 TOMBSTONE = "tombstone"
 GARBAGE = "garbage"
 
@@ -42,6 +44,13 @@ UNSENT = Unsent()
 
 
 @dataclass(frozen=True, slots=True)
+class Sent(Message):
+    """A record as it lies in Kafka."""
+
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One record of a topic: a change, a tombstone or garbage."""
 
@@ -53,14 +62,22 @@ class Record:
     time: int
     before: Row | None = None
     after: Row | None = None
+    # The key that the row had until now: Debezium names it in a header of the insert.
+    old_key: Row | None = None
 
     @property
     def row(self) -> Row:
         """The row that the record is about: as it is now, or else as it was."""
         return self.after if self.after is not None else self.before or {}
 
-    def message(self) -> Message:
-        """Write the record as JSON with schemas."""
+    def message(self) -> Sent:
+        """Write the record as JSON with schemas, and its header as Connect does by default."""
+        made = self._message()
+        text = None if self.old_key is None else json.dumps(dict(self.old_key)).encode()
+        headers = () if text is None else ((OLD_KEY, text),)
+        return Sent(made.topic, made.partition, made.offset, made.key, made.value, headers)
+
+    def _message(self) -> Message:
         where: dict[str, Any] = {
             "table": self.table,
             "partition": self.partition,
@@ -96,7 +113,7 @@ def _placeholder(kind: str) -> str:
 class Action:
     """What happens to a table, or to the tool, before a batch is read."""
 
-    kind: str  # compact, rollback, repartition or restart
+    kind: str  # topic, compact, rollback, repartition or restart
     table: str = ""
     argument: Any = None
 
@@ -179,7 +196,9 @@ class Source:
         self.delete(old, position=position)
         self.tombstone(old, position=position)
         there = self._partition if partition is None else partition
-        self.insert(*values, position=position, partition=there)
+        made = self.insert(*values, position=position, partition=there)
+        named = replace(made, old_key=dict(zip(self.table.key, (old,), strict=True)))
+        self._batch().records[-1] = named
 
     def add_column(self, block: Mapping[str, Any]) -> None:
         """ALTER TABLE … ADD COLUMN."""
@@ -233,6 +252,10 @@ class Source:
     def fail_over(self, position: int) -> None:
         """Another server takes over, whose log positions are smaller."""
         self._clock.position = position
+
+    def grow(self, partitions: int) -> None:
+        """Someone gives the topic more partitions."""
+        self._act(Action("topic", self.table.name, partitions))
 
     def compact(self) -> None:
         """Someone rewrites all data files of the table."""

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tests.conformance.source import Action
-from tests.unit.messages import Message
+from tests.conformance.source import Action, Sent
 
 
 class NotOffered(Exception):
@@ -14,7 +13,7 @@ class NotOffered(Exception):
 class System(Protocol):
     """A tool that reads topics and writes tables."""
 
-    def apply(self, records: Sequence[Message]) -> None:
+    def apply(self, records: Sequence[Sent]) -> None:
         """Read one batch, of many topics, and return once the tables show it.
 
         Records of one topic partition come in the order of their offsets. Some may have come
@@ -24,9 +23,10 @@ class System(Protocol):
     def do(self, action: Action) -> None:
         """Do something to a table or to the tool itself.
 
-        compact: rewrite all data files of the table. rollback: set the table back to where it was
-        after `argument` batches, and restart the tool. repartition: give the table the partition
-        fields `argument`, and restart the tool. restart: stop the tool and start it again.
+        topic: the table's topic has `argument` partitions from now on. compact: rewrite all data
+        files of the table. rollback: set the table back to where it was after `argument` batches,
+        and restart the tool. repartition: give the table the partition fields `argument`, and
+        restart the tool. restart: stop the tool and start it again.
         """
 
     def rows(self, table: str) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from tests.conformance.source import Sent
 from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import Message, without_schemas
 from tests.unit.registry_server import RegistryServer
@@ -16,10 +17,10 @@ class Wire:
         self._registry = registry
         self._avro = AvroTopic()
 
-    def writer(self, format_: str) -> Callable[[Message], Message]:
+    def writer(self, format_: str) -> Callable[[Sent], Sent]:
         """Give what writes one message in a format."""
         write = {"json": lambda message: message, "avro": self._as_avro, "plain": without_schemas}
-        return lambda message: _written(message, write[format_])
+        return lambda sent: _written(sent, write[format_])
 
     def _as_avro(self, message: Message) -> Message:
         written = self._avro.write(message)
@@ -29,11 +30,12 @@ class Wire:
         return written
 
 
-def _written(message: Message, write: Callable[[Message], Message]) -> Message:
-    """Write a message; a value that is none stays as it is."""
-    if message.value is None or _is_json(message.value):
-        return write(message)
-    return replace(write(replace(message, value=None)), value=message.value)
+def _written(sent: Sent, write: Callable[[Message], Message]) -> Sent:
+    """Write a message; a value that is none stays as it is, and so do headers."""
+    if sent.value is None or _is_json(sent.value):
+        made = write(sent)
+        return replace(sent, key=made.key, value=made.value)
+    return replace(sent, key=write(replace(sent, value=None)).key)
 
 
 def _is_json(value: bytes) -> bool:

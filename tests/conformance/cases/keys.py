@@ -88,7 +88,7 @@ def table_of_nothing_but_its_key_is_mirrored(s: Source) -> None:
     s.holds((1, 2))
 
 
-@case(table=LOOSE, needs=("nullable key",))
+@case(table=LOOSE)
 def null_in_a_key_is_a_value_like_any_other(s: Source) -> None:
     """Rows (null, 1), (null, 2), (eu, null); UPDATE the first and third, DELETE the second."""
     s.insert(None, 1, "a")

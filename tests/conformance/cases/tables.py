@@ -110,6 +110,7 @@ def topic_may_get_more_partitions(s: Source) -> None:
     s.insert(2, "b")
     s.insert(3, "c")
     s.batch()
+    s.grow(3)
     s.update(1, "a2", partition=0)
     s.update(2, "b2", partition=1)
     s.delete(3, partition=2)

@@ -71,6 +71,20 @@ def value_left_out_after_a_changed_key_is_that_of_the_new_key(s: Source) -> None
     s.holds((2, "b", "long 2"), (3, "a3", "long 3"))
 
 
+@case("F67", "F71", table=DOCUMENTS)
+def value_left_out_by_a_changed_key_is_that_of_the_old_key(s: Source) -> None:
+    """INSERT 1 and 2; id 1 becomes 3 and then 4, id 2 becomes 5; the long bodies are left out."""
+    s.insert(1, "a", "long 1")
+    s.insert(2, "b", "long 2")
+    s.batch()
+    s.change_key(1, 3, "a", UNSENT)
+    s.change_key(3, 4, "a", UNSENT)
+    s.batch()
+    s.change_key(2, 5, "b", UNSENT)
+    s.update(5, "b2", UNSENT)
+    s.holds((4, "a", "long 1"), (5, "b2", "long 2"))
+
+
 @case("F67", table=DOCUMENTS)
 def value_left_out_never_comes_from_a_deleted_row(s: Source) -> None:
     """INSERT 1; DELETE 1 and INSERT 1 with another body; UPDATE its name; all in one batch."""
