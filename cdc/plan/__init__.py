@@ -4,7 +4,7 @@ from cdc.plan.append import log_rows
 from cdc.plan.collapse import CollapsedChanges, collapse
 from cdc.plan.fill import fill, lacking
 from cdc.plan.history import last_versions, versions
-from cdc.plan.keys import touched_keys
+from cdc.plan.keys import of_touched_keys, touched_keys
 from cdc.plan.moves import Key, incomplete_inserts, take_over
 from cdc.plan.soft import collapse_soft, mark_deletes
 from cdc.plan.truncates import after_truncate, with_deletes_at
@@ -21,6 +21,7 @@ __all__ = [
     "last_versions",
     "log_rows",
     "mark_deletes",
+    "of_touched_keys",
     "take_over",
     "touched_keys",
     "versions",

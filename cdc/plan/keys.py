@@ -58,6 +58,15 @@ def touched_keys(changes: pa.Table, key: Sequence[str]) -> pa.Table:
     return changes.select(list(key)).take(first)
 
 
+def of_touched_keys(rows: pa.Table, changes: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Keep the rows whose key has a change."""
+    names = list(key)
+    touched = changes.select(names)
+    keys = pa.concat_tables([touched, rows.select(names).cast(touched.schema)])
+    numbers = key_numbers(keys, key)
+    return rows.filter(pa.array(np.isin(numbers[len(touched) :], numbers[: len(touched)])))
+
+
 def count_records(changes: pa.Table) -> int:
     """Count the changes that are records of their own: not those that stand for a truncate."""
     return len(changes) - int(mask(pc.equal(changes[OP], Op.TRUNCATE)).sum())

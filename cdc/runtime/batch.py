@@ -140,7 +140,7 @@ class BatchRunner:
                 plan.truncates[report.id] = report.truncate
                 plan.rewinds[report.id] = mirrored.rewind(report.truncate)
                 self._rows.end_all(mirrored)
-            if report.missing is not None:
+            if report.missing is not None and not report.changes_plan:
                 self._look_up(report, report.missing, plan)
         except MirrorError as error:
             if error.retryable:

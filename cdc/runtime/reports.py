@@ -72,6 +72,12 @@ class TargetReports:
         return pa.concat_tables(found) if found else None
 
     @property
+    def changes_plan(self) -> bool:
+        """Whether tasks will do something else next time, and may then lack more than they say."""
+        news = self.news
+        return bool(news.schemas or news.quarantine or self.truncate is not None)
+
+    @property
     def moved(self) -> list[tuple[int, int]]:
         """The inserts that are rows with another key, by partition and offset."""
         return [(p.partition, offset) for p in self.partitions if p.news for offset in p.news.moved]

@@ -21,6 +21,7 @@ from cdc.plan import (
     last_versions,
     log_rows,
     mark_deletes,
+    of_touched_keys,
     take_over,
     touched_keys,
     versions,
@@ -137,7 +138,8 @@ class TableWriter:
         if self._history or plan.rule.soft:
             newest = None
             if self._history and rows is not None:
-                newest = last_versions(rows, key)
+                # What was looked up is for all partitions; a version is ended by one of them.
+                newest = last_versions(of_touched_keys(rows, changes, key), key)
             if plan.truncate is not None:
                 current = newest.filter(newest[CURRENT]) if newest is not None else None
                 changes = with_deletes_at(changes, key, self._partition, plan.truncate, current)

@@ -47,11 +47,6 @@ KNOWN = (
         modes=("history",),
     ),
     Gap(
-        "truncate_wipes_the_older_rows_of_other_partitions",
-        "a row that comes again after a truncate, beside another partition, is not closed",
-        modes=("history",),
-    ),
-    Gap(
         "newer_rows_that_another_partition_brought_before_a_truncate_stay",
         "versions that are read again after a late truncate leave one of no duration",
         modes=("history",),
