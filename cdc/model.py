@@ -300,7 +300,7 @@ class News:
 
     table: SourceTable | None = None
     schemas: tuple[SourceSchema, ...] = ()
-    truncate: Truncate | None = None
+    truncates: tuple[Truncate, ...] = ()
     quarantine: bool = False  # bad records, and no quarantine to put them in
     # Keys of changes that leave out values, and the names of those: an Arrow table, or None.
     missing: Any = None
@@ -323,5 +323,8 @@ class PartitionReport:
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     bad: BadRecord | None = None  # the first of those that cannot be applied
     quarantined: WrittenFile | None = None
+    # Of changes that were applied before and are read again: the last of each row that lives, as an
+    # Arrow table, or None.
+    reread: Any = None
     news: News | None = None
     failure: MirrorError | None = None

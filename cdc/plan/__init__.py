@@ -7,7 +7,7 @@ from cdc.plan.history import last_versions, versions
 from cdc.plan.keys import of_touched_keys, touched_keys
 from cdc.plan.moves import Key, incomplete_inserts, take_over
 from cdc.plan.soft import collapse_soft, mark_deletes
-from cdc.plan.truncates import after_truncate, with_deletes_at
+from cdc.plan.truncates import after_truncate, covers, in_order, last_places, with_deletes_at
 
 __all__ = [
     "CollapsedChanges",
@@ -15,9 +15,12 @@ __all__ = [
     "after_truncate",
     "collapse",
     "collapse_soft",
+    "covers",
     "fill",
+    "in_order",
     "incomplete_inserts",
     "lacking",
+    "last_places",
     "last_versions",
     "log_rows",
     "mark_deletes",

@@ -1,14 +1,44 @@
 """What a truncate does to the changes of its batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from heapq import merge
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Op, Truncate
-from cdc.plan.keys import ENDS, Mask, first_and_last, in_offset_order, key_numbers, mask
+from cdc.plan.keys import (
+    ENDS,
+    Mask,
+    first_and_last,
+    in_offset_order,
+    key_numbers,
+    mask,
+    of_touched_keys,
+)
 
 BEFORE_ALL = -1  # an offset that no record has
+# What tells whether a truncate is newer than a change.
+PLACE = (OFFSET, POSITION, TIME)
+
+
+def in_order(truncates: Iterable[Truncate]) -> tuple[Truncate, ...]:
+    """Order truncates: those of one partition as Kafka does, between partitions by position."""
+    partitions: dict[int, list[Truncate]] = {}
+    for truncate in sorted(set(truncates), key=lambda t: t.offset):
+        partitions.setdefault(truncate.partition, []).append(truncate)
+    return tuple(merge(*partitions.values(), key=lambda t: t.position))
+
+
+def covers(barrier: Truncate | None, truncate: Truncate) -> bool:
+    """Say whether a truncate has nothing to wipe that another has not wiped, of late changes too.
+
+    Within one partition the later one always has: what came in between.
+    """
+    if barrier is None or barrier.partition == truncate.partition:
+        return False
+    later = None not in (barrier.time, truncate.time) and (truncate.time or 0) > (barrier.time or 0)
+    return truncate.position <= barrier.position and not later
 
 
 def after_truncate(changes: pa.Table, partition: int, truncate: Truncate) -> pa.Table:
@@ -22,12 +52,26 @@ def after_truncate(changes: pa.Table, partition: int, truncate: Truncate) -> pa.
     return changes.filter(pa.array(~_wiped(changes, partition, truncate)))
 
 
+def last_places(changes: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Give the place of the last change of each key whose row then lives."""
+    return last_alive(changes, key).select([*key, *(n for n in PLACE if n in changes.column_names)])
+
+
+def last_alive(changes: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Keep the last change of each key, without those after which the row is gone."""
+    changes = in_offset_order(changes)
+    _, last = first_and_last(changes, key)
+    newest = changes.take(last)
+    return newest.filter(pc.invert(pc.is_in(newest[OP], ENDS)))
+
+
 def with_deletes_at(
     changes: pa.Table,
     key: Sequence[str],
     partition: int,
-    truncate: Truncate,
+    truncates: Sequence[Truncate],
     rows: pa.Table | None = None,
+    reread: pa.Table | None = None,
 ) -> pa.Table:
     """Put a delete of every row that a truncate wipes out between the changes, where it belongs.
 
@@ -37,25 +81,28 @@ def with_deletes_at(
         changes: The changes of one topic partition, in any order.
         key: The table's key columns.
         partition: The number of that partition.
-        truncate: The last truncate of the batch.
+        truncates: Those of the batch, in their order.
         rows: Rows of the table whose keys have changes here: they too get a delete, if the batch
             itself and no statement on the table ends them.
+        reread: The changes from which some of those rows come; a truncate may be older than they
+            are. All other rows are older than every truncate.
 
     Returns:
         The changes in the order of their offsets. The deletes that were put in have the op of a
         truncate, the offset of the change that they follow, and are no records to count.
     """
     changes = in_offset_order(changes)
-    before = changes.filter(pa.array(_wiped(changes, partition, truncate)))
-    _, last = first_and_last(before, key)
-    ended = before.take(last)
-    ended = ended.filter(pc.invert(pc.is_in(ended[OP], ENDS)))
-    marks = [_deletes(ended, key, truncate)]
-    if rows is not None:
-        untouched = _without(_as_keys(rows, key, changes.schema), before, key)
-        marks.append(_deletes(untouched, key, truncate))
-    # The order of equal offsets stays: a delete comes after the change that it follows.
-    return in_offset_order(pa.concat_tables([changes, *marks]))
+    known = None if rows is None else _as_changes(rows, key, changes.schema, reread)
+    for truncate in truncates:
+        before = changes.filter(pa.array(_wiped(changes, partition, truncate)))
+        marks = [_deletes(last_alive(before, key), key, truncate)]
+        if known is not None:
+            wiped = known.filter(pa.array(_wiped(known, partition, truncate)))
+            untouched = _without(wiped, before, key)
+            marks.append(_deletes(untouched, key, truncate))
+        # The order of equal offsets stays: a delete comes after the change that it follows.
+        changes = in_offset_order(pa.concat_tables([changes, *marks]))
+    return changes
 
 
 def _wiped(changes: pa.Table, partition: int, truncate: Truncate) -> Mask:
@@ -87,12 +134,24 @@ def _deletes(ended: pa.Table, key: Sequence[str], truncate: Truncate) -> pa.Tabl
     return pa.Table.from_arrays(columns, schema=ended.schema)
 
 
+def _as_changes(
+    rows: pa.Table, key: Sequence[str], schema: pa.Schema, reread: pa.Table | None
+) -> pa.Table:
+    """Give for rows of the table the changes from which they come, by key and place alone."""
+    old = _as_keys(rows, key, schema)
+    if reread is None:
+        return old
+    own = of_touched_keys(_as_keys(reread, key, schema), old, key)
+    return pa.concat_tables([_without(old, own, key), own])
+
+
 def _as_keys(rows: pa.Table, key: Sequence[str], schema: pa.Schema) -> pa.Table:
-    """Give rows of the table the columns of changes that came before all others."""
+    """Give rows the columns of changes; those without a place came before all others."""
     fixed = {OFFSET: BEFORE_ALL, POSITION: NO_POSITION}
+    known = {*key, *(name for name in PLACE if name in rows.column_names)}
     columns = [
         rows[field.name].cast(field.type)
-        if field.name in key
+        if field.name in known
         else pa.repeat(pa.scalar(fixed.get(field.name), field.type), len(rows))
         for field in schema
     ]

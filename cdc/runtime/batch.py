@@ -25,7 +25,7 @@ from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId
 from cdc.observe import BatchProgress
-from cdc.plan import Key
+from cdc.plan import Key, in_order
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
@@ -135,10 +135,11 @@ class BatchRunner:
             if failure is not None:
                 raise failure
             self._tables.evolve(report.id, report.news)
-            if report.truncate is not None:
+            if report.truncates:
                 mirrored = self._tables[report.id]
-                plan.truncates[report.id] = report.truncate
-                plan.rewinds[report.id] = mirrored.rewind(report.truncate)
+                truncates = in_order((*plan.truncates.get(report.id, ()), *report.truncates))
+                plan.truncates[report.id] = truncates
+                plan.rewinds[report.id] = mirrored.rewind(truncates)
                 self._rows.end_all(mirrored)
             if report.missing is not None and not report.changes_plan:
                 self._look_up(report, report.missing, plan)
@@ -219,7 +220,7 @@ class BatchRunner:
                     self._table_commit,
                     self._tables[report.id],
                     report,
-                    plan.truncates.get(report.id),
+                    plan.truncates.get(report.id, ()),
                 )
                 for report in pending
             }

@@ -12,7 +12,8 @@ from cdc.plan import Key
 class BatchPlan:
     """Empty at first; grows as the records of the batch tell more."""
 
-    truncates: dict[TargetId, Truncate] = field(default_factory=dict)
+    # Those that the records of a table hold, in their order.
+    truncates: dict[TargetId, tuple[Truncate, ...]] = field(default_factory=dict)
     # Partitions that were ahead of a truncate, and where they are read again from.
     rewinds: dict[TargetId, dict[int, PartitionMark]] = field(default_factory=dict)
     # Rows of the tables, for changes that leave out what did not change.
@@ -22,5 +23,6 @@ class BatchPlan:
 
     def forget(self, target: TargetId) -> None:
         """Drop what was found out about a table that has changed since."""
+        self.truncates.pop(target, None)
         self.rewinds.pop(target, None)
         self.rows.pop(target, None)

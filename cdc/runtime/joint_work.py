@@ -46,7 +46,7 @@ def _bounded(work: PartitionWork) -> pa.Table | None:
         kept = after_truncate(changes, work.partition, plan.truncate)
         work.wiped += len(changes) - len(kept)
         return kept
-    ended = with_deletes_at(changes, plan.key, work.partition, plan.truncate)
+    ended = with_deletes_at(changes, plan.key, work.partition, plan.truncates)
     work.extra += len(ended) - len(changes)  # what stands for a truncate is no record
     return ended
 
@@ -61,7 +61,7 @@ def _write(works: Sequence[PartitionWork], parts: Sequence[pa.Table]) -> Partiti
         first.topic,
         None,
         _furthest(works),
-        replace(plan, truncate=None, empty=plan.empty or emptied),
+        replace(plan, truncates=(), empty=plan.empty or emptied),
     )
     return first.report_written(writer.write(_in_order(parts)))
 
@@ -76,5 +76,6 @@ def _in_order(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _furthest(works: Sequence[PartitionWork]) -> PartitionMark | None:
-    marks = [work.mark for work in works if work.mark is not None]
+    starts = [work.start for work in works]
+    marks = [mark for mark in starts if mark is not None]
     return max(marks, key=lambda mark: mark.position, default=None)

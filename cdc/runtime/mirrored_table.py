@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergTable, read_ledger
@@ -172,23 +172,20 @@ class MirroredTable:
         """The columns by which an equality delete finds its row."""
         return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
-    def rewind(self, truncate: Truncate) -> dict[int, PartitionMark]:
-        """Find where to read partitions again that are ahead of a truncate.
+    def rewind(self, truncates: Sequence[Truncate]) -> dict[int, PartitionMark]:
+        """Find where to read partitions again that are ahead of truncates.
 
         Their rows go with all others, though some are newer than the truncate. The newest ledger
         at which a partition was not past it yet tells where to start; what is older than the
-        truncate is dropped there.
+        truncate is dropped there. A history asks of every truncate which versions are newer.
         """
-        ahead = {
-            partition
-            for partition, mark in self.marks.items()
-            if partition != truncate.partition and mark.position > truncate.position
-        }
+        truncate = truncates[0 if self.rule.mode is ApplyMode.HISTORY else -1]
+        ahead = {p for p, mark in self.marks.items() if _past(p, mark, truncate)}
         found: dict[int, PartitionMark] = {}
         for ledger in self._past_ledgers() if ahead else ():
             for partition in ahead - found.keys():
                 mark = ledger.partitions.get(partition)
-                if mark is None or mark.position <= truncate.position:
+                if mark is None or not _past(partition, mark, truncate):
                     found[partition] = mark or PartitionMark(EARLIEST)
             if len(found) == len(ahead):
                 break
@@ -198,3 +195,10 @@ class MirroredTable:
         for summary in self.table.summaries():
             if LEDGER_PROPERTY in summary:
                 yield Ledger.from_json(summary[LEDGER_PROPERTY])
+
+
+def _past(partition: int, mark: PartitionMark, truncate: Truncate) -> bool:
+    """Say whether a partition has been applied beyond a truncate."""
+    if partition == truncate.partition:
+        return mark.next_offset > truncate.offset
+    return mark.position > truncate.position

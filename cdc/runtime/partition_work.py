@@ -26,7 +26,7 @@ from cdc.model import (
     Truncate,
     WrittenFile,
 )
-from cdc.plan import after_truncate
+from cdc.plan import after_truncate, covers, last_places
 from cdc.runtime.table_writer import TableWriter, WrittenChanges
 from cdc.runtime.target_plan import TargetPlan
 
@@ -63,6 +63,7 @@ class PartitionWork:
     plan: TargetPlan
     read: int = 0
     duplicates: int = 0
+    reread: int = 0  # applied before, and read again for a truncate that came late
     tombstones: int = 0
     wiped: int = 0
     extra: int = 0  # changes beyond one for each record
@@ -72,6 +73,7 @@ class PartitionWork:
     schemas: dict[SourceSchema, None] = field(default_factory=dict)
     truncates: list[Truncate] = field(default_factory=list)
     changes: list[pa.Table] = field(default_factory=list)
+    reread_changes: pa.Table | None = None  # that a history has, and which are not made again
     bad: list[BadRecord] = field(default_factory=list)
     bad_records: list[pa.RecordBatch] = field(default_factory=list)
     failure: MirrorError | None = None
@@ -114,6 +116,11 @@ class PartitionWork:
         """How far this partition has been applied."""
         return self.plan.marks.get(self.partition)
 
+    @property
+    def start(self) -> PartitionMark | None:
+        """From where on this partition is read."""
+        return self.plan.rewinds.get(self.partition, self.mark)
+
     def _count(self, chunk: pa.RecordBatch) -> None:
         offsets = chunk.column("offset")
         if self.first_offset < 0:
@@ -123,11 +130,14 @@ class PartitionWork:
 
     def _undelivered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
         """Leave out what the table's ledger has already."""
-        mark = self.mark
-        if mark is None or chunk.column("offset")[0].as_py() >= mark.next_offset:
+        mark, start = self.mark, self.start
+        offsets = chunk.column("offset")
+        if mark is None or start is None or offsets[0].as_py() >= mark.next_offset:
             return chunk
-        kept = chunk.filter(pc.greater_equal(chunk.column("offset"), mark.next_offset))
-        self.duplicates += len(chunk) - len(kept)
+        old = int(np.searchsorted(offsets.to_numpy(), mark.next_offset))
+        kept = chunk.slice(min(old, int(np.searchsorted(offsets.to_numpy(), start.next_offset))))
+        self.duplicates += old
+        self.reread += old - (len(chunk) - len(kept))
         return kept
 
     def _take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
@@ -158,24 +168,36 @@ class PartitionWork:
         return bool(self.schemas or unplanned or homeless)
 
     def _handled(self, truncate: Truncate) -> bool:
-        barrier = self.plan.truncate
-        if barrier is None:
-            return False
-        if barrier.partition == truncate.partition:
-            return truncate.offset <= barrier.offset
-        return truncate.position <= barrier.position
+        if truncate in self.plan.truncates or covers(self.plan.barrier, truncate):
+            return True
+        # A history is as that truncate left it, and is not made again.
+        return self._history and self._applied_before(truncate.offset)
+
+    @property
+    def _history(self) -> bool:
+        return self.plan.rule.mode is ApplyMode.HISTORY
+
+    def _applied_before(self, offset: int) -> bool:
+        return self.mark is not None and offset < self.mark.next_offset
 
     def _news(self) -> News:
-        last = max(self.truncates, key=lambda truncate: truncate.offset, default=None)
         homeless = bool(self.bad) and self.plan.quarantine is None
-        return News(self.table, tuple(self.schemas), last, quarantine=homeless)
+        return News(self.table, tuple(self.schemas), tuple(self.truncates), quarantine=homeless)
 
     def _write(self) -> PartitionReport:
         changes = self.joined_changes()
         if changes is None or not len(changes):
             return self.report_written(WrittenChanges())
-        writer = TableWriter(self.topic, self.partition, self.mark, self.plan)
-        return self.report_written(writer.write(changes))
+        mark = self.mark if self._history else self.start
+        writer = TableWriter(self.topic, self.partition, mark, self.plan)
+        return self.report_written(writer.write(changes, self.reread_places))
+
+    @property
+    def reread_places(self) -> pa.Table | None:
+        """Where the rows of a history come from that are no older than what is read again."""
+        if self.reread_changes is None:
+            return None
+        return last_places(self.reread_changes, self.plan.key)
 
     def report_written(self, written: WrittenChanges) -> PartitionReport:
         """Report what became of the records, those that made no change among them."""
@@ -184,17 +206,21 @@ class PartitionWork:
         # A truncate that wipes nothing new counts for nothing; in a log it is a row.
         truncates = len(self.truncates)
         done = int(self.plan.truncate in self.truncates) if self.plan.bounded else truncates
-        # A record that makes two changes is one record.
-        spare = min(self.extra, written.superseded)
+        superseded = self.tombstones + self.wiped + truncates - done + written.superseded
+        # A record that makes two changes is one record, and one that is read again a duplicate.
+        old_bad = sum(self._applied_before(bad.offset) for bad in self.bad)
+        beyond = self.extra + self.reread - old_bad
+        spare = min(beyond, superseded)
         account = Account(
             read=self.read,
-            applied=done + written.applied - (self.extra - spare),
-            superseded=self.tombstones + self.wiped + truncates - done + written.superseded - spare,
+            applied=done + written.applied - (beyond - spare),
+            superseded=superseded - spare,
             duplicates=self.duplicates,
-            quarantined=len(self.bad),
+            quarantined=len(self.bad) - old_bad,
         )
         return replace(
             self.report(account),
+            reread=self.reread_places,
             position=max((_greatest(part) for part in self.changes), default=NO_POSITION),
             files=written.files,
             key_bounds=written.key_bounds,
@@ -205,11 +231,16 @@ class PartitionWork:
         if not self.changes:
             return None
         changes = pa.concat_tables(self.changes, promote_options="default")
+        if self._history and self.reread and self.mark is not None:
+            old = pc.less(changes[OFFSET], self.mark.next_offset)
+            self.reread_changes = changes.filter(old)
+            self.wiped += len(self.reread_changes)
+            changes = changes.filter(pc.invert(old))
         barrier = self.plan.barrier
         if barrier is None or barrier.partition == self.partition or not self.plan.bounded:
             return changes
         kept = after_truncate(changes, self.partition, barrier)
-        self.wiped = len(changes) - len(kept)
+        self.wiped += len(changes) - len(kept)
         return kept
 
     def report(

@@ -75,7 +75,7 @@ class TargetReports:
     def changes_plan(self) -> bool:
         """Whether tasks will do something else next time, and may then lack more than they say."""
         news = self.news
-        return bool(news.schemas or news.quarantine or self.truncate is not None)
+        return bool(news.schemas or news.quarantine or self.truncates)
 
     @property
     def moved(self) -> list[tuple[int, int]]:
@@ -83,10 +83,9 @@ class TargetReports:
         return [(p.partition, offset) for p in self.partitions if p.news for offset in p.news.moved]
 
     @property
-    def truncate(self) -> Truncate | None:
-        """The last truncate of the batch."""
-        found = [p.news.truncate for p in self.partitions if p.news and p.news.truncate]
-        return max(found, key=lambda t: (t.position, t.offset), default=None)
+    def truncates(self) -> tuple[Truncate, ...]:
+        """The truncates that the plan does not cover."""
+        return tuple(t for p in self.partitions if p.news is not None for t in p.news.truncates)
 
     @property
     def files(self) -> tuple[WrittenFile, ...]:

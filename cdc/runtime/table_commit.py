@@ -1,6 +1,6 @@
 """Step 4 for one table: its files and its ledger in one commit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -32,7 +32,7 @@ class TableCommit:
     rows: TableRows
 
     def __call__(
-        self, mirrored: MirroredTable, report: TargetReports, truncate: Truncate | None
+        self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
     ) -> None:
         """Commit one table. Run twice, the second run raises a conflict and changes nothing.
 
@@ -41,9 +41,9 @@ class TableCommit:
         """
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
-        ledger = self._next_ledger(mirrored, report, truncate)
-        if truncate is not None and mirrored.rule.mode is ApplyMode.HISTORY:
-            self.rows.close_others(mirrored, truncate, report.files)
+        ledger = self._next_ledger(mirrored, report, truncates)
+        if truncates and mirrored.rule.mode is ApplyMode.HISTORY:
+            self.rows.close_others(mirrored, truncates, report)
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged:
             with translated(str(mirrored.table.name)):
@@ -62,7 +62,7 @@ class TableCommit:
                 ledger=ledger,
                 key=mirrored.delete_key,
                 since=mirrored.table.snapshot_id,
-                truncate=truncate is not None and mirrored.rule.wipes,
+                truncate=bool(truncates) and mirrored.rule.wipes,
             )
             commit_rows(mirrored.table, change)
         mirrored.table.refresh()
@@ -76,7 +76,7 @@ class TableCommit:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(
-        self, mirrored: MirroredTable, report: TargetReports, truncate: Truncate | None
+        self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
     ) -> Ledger:
         old, marks = mirrored.ledger, mirrored.marks
         for part in report.partitions:
@@ -85,7 +85,7 @@ class TableCommit:
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        barrier = truncate or (old.truncate if old else None)
+        barrier = truncates[-1] if truncates else old.truncate if old else None
         if barrier is not None and all(
             partition == barrier.partition
             or (partition in marks and marks[partition].position > barrier.position)

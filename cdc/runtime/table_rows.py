@@ -1,6 +1,6 @@
 """Rows of a table that only the driver can read or end: those that no index knows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,9 +17,10 @@ from cdc.apply import (
 )
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
-from cdc.model import MISSING, FileKind, Truncate, WrittenFile
-from cdc.plan import Key
+from cdc.model import MISSING, FileKind, Truncate
+from cdc.plan import Key, after_truncate
 from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.reports import TargetReports
 from cdc.runtime.table_writer import bounds_of
 
 
@@ -64,28 +65,40 @@ class TableRows:
             mirrored.reopen()
 
     def close_others(
-        self, mirrored: MirroredTable, truncate: Truncate, files: Iterable[WrittenFile]
+        self, mirrored: MirroredTable, truncates: Sequence[Truncate], report: TargetReports
     ) -> None:
-        """End the versions of all keys at a truncate but those that the batch's files end.
+        """End the versions of all keys at truncates but those that the batch's files end.
 
-        It comes right before the commit: if that fails, all is done again and comes out the same.
+        Versions that came after a truncate, through partitions that were ahead of it, stay too. It
+        comes right before the commit: if that fails, all is done again and comes out the same.
         """
         if mirrored.table.snapshot_id is None:
             return
-        paths = [file.path for file in files if file.kind is FileKind.DATA]
         with translated(str(mirrored.table.name)):
-            kept = None
-            if paths:
-                key = ["`" + name.replace("`", "``") + "`" for name in mirrored.key]
-                kept = self.spark.read.parquet(*paths).select(*key).distinct().toArrow()
-            close_all(
-                self.spark,
-                self.catalog.sql_name(mirrored.table.name),
-                truncate.time or 0,
-                mirrored.key,
-                kept,
-            )
+            ended = self._keys_of(mirrored, report)
+            for truncate in truncates:
+                newer = [
+                    after_truncate(part.reread, part.partition, truncate).select(mirrored.key)
+                    for part in report.partitions
+                    if part.reread is not None
+                ]
+                kept = [keys for keys in (ended, *newer) if keys is not None and len(keys)]
+                close_all(
+                    self.spark,
+                    self.catalog.sql_name(mirrored.table.name),
+                    truncate.time or 0,
+                    mirrored.key,
+                    pa.concat_tables(kept, promote_options="permissive") if kept else None,
+                )
         mirrored.table.refresh()
+
+    def _keys_of(self, mirrored: MirroredTable, report: TargetReports) -> pa.Table | None:
+        """Read the keys of a batch's rows from its files."""
+        paths = [file.path for file in report.files if file.kind is FileKind.DATA]
+        if not paths:
+            return None
+        key = ["`" + name.replace("`", "``") + "`" for name in mirrored.key]
+        return self.spark.read.parquet(*paths).select(*key).distinct().toArrow()
 
 
 def with_keys(wanted: pa.Table, keys: Iterable[Key]) -> pa.Table:

@@ -79,8 +79,12 @@ class TableWriter:
             place = self._partition
             self._finder = RowFinder(plan.index, plan.writer, plan.key, place, only)
 
-    def write(self, changes: pa.Table) -> WrittenChanges:
+    def write(self, changes: pa.Table, reread: pa.Table | None = None) -> WrittenChanges:
         """Collapse changes and write what they leave.
+
+        Args:
+            changes: Those of one partition, or of all.
+            reread: The places of changes from which current versions of a history come.
 
         Raises:
             MissingValueError: A change leaves out a value that nobody has.
@@ -92,14 +96,14 @@ class TableWriter:
         if self._history and rows is None and not plan.empty:
             # The index does not tell whether the row that it finds is a deleted one.
             return self._wish(changes, self._every_column(changes))
-        collapsed = self._collapsed(changes, rows)
+        collapsed = self._collapsed(changes, rows, reread)
         wanted = lacking(collapsed.live, plan.key)
         if wanted is not None and rows is None and not plan.empty:
             wish = self._wish(changes, wanted)
             rows = self._look_up(wanted)
             if rows is None:
                 return wish
-            collapsed = self._collapsed(changes, rows)
+            collapsed = self._collapsed(changes, rows, reread)
             wanted = lacking(collapsed.live, plan.key)
             if wanted is not None and wish.moved:
                 return wish
@@ -130,7 +134,9 @@ class TableWriter:
         names = pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist()
         return self._finder.rows(touched_keys(wanted, self._plan.key), names)
 
-    def _collapsed(self, changes: pa.Table, rows: pa.Table | None) -> CollapsedChanges:
+    def _collapsed(
+        self, changes: pa.Table, rows: pa.Table | None, reread: pa.Table | None
+    ) -> CollapsedChanges:
         """Give the rows to write and the keys to replace, in the table's mode."""
         plan, key = self._plan, self._plan.key
         if plan.rule.mode is ApplyMode.APPEND:
@@ -140,9 +146,11 @@ class TableWriter:
             if self._history and rows is not None:
                 # What was looked up is for all partitions; a version is ended by one of them.
                 newest = last_versions(of_touched_keys(rows, changes, key), key)
-            if plan.truncate is not None:
+            if plan.truncates:
                 current = newest.filter(newest[CURRENT]) if newest is not None else None
-                changes = with_deletes_at(changes, key, self._partition, plan.truncate, current)
+                changes = with_deletes_at(
+                    changes, key, self._partition, plan.truncates, current, reread
+                )
             if self._history:
                 return versions(fill(changes, key, newest), key, self._mark, newest)
             filled = fill(mark_deletes(changes, key), key, rows)

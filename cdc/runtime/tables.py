@@ -201,8 +201,9 @@ class Tables:
                 continue
             plan = replace(
                 self._plan(mirrored),
-                marks=mirrored.marks | batch.rewinds.get(target, {}),
-                truncate=batch.truncates.get(target),
+                marks=mirrored.marks,
+                rewinds=batch.rewinds.get(target, {}),
+                truncates=batch.truncates.get(target, ()),
                 quarantine=self.quarantine.plan(target),
                 rows=batch.rows.get(target),
                 moves=batch.moves.get(target, {}),

@@ -24,8 +24,10 @@ class TargetPlan:
     key: tuple[str, ...] = ()
     writer: FileWriter | None = None
     marks: Mapping[int, PartitionMark] = field(default_factory=dict)
+    # Where partitions are read again that were ahead of a truncate.
+    rewinds: Mapping[int, PartitionMark] = field(default_factory=dict)
     empty: bool = False
-    truncate: Truncate | None = None  # of this batch: what is in the table goes
+    truncates: tuple[Truncate, ...] = ()  # of this batch, in order: what is in the table goes
     barrier: Truncate | None = None  # of an earlier batch: older changes may still come
     quarantine: QuarantinePlan | None = None
     # How many partitions the topic had; a record of another one means that keys have moved.
@@ -42,6 +44,11 @@ class TargetPlan:
     def delete_key(self) -> tuple[str, ...]:
         """The columns by which an equality delete finds its row."""
         return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
+
+    @property
+    def truncate(self) -> Truncate | None:
+        """The last truncate of this batch."""
+        return self.truncates[-1] if self.truncates else None
 
     @property
     def bounded(self) -> bool:

@@ -42,8 +42,6 @@ class Case:
     table: Table = ITEMS
     # Settings of the table, in the names of a config's rules.
     rule: Mapping[str, Any] = field(default_factory=dict)
-    # A tool may have to read some of its records once more.
-    rereads: bool = False
     modes: tuple[str, ...] = MODES
     formats: tuple[str, ...] = FORMATS
     # What a reader sees of the values of a column.

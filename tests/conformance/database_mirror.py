@@ -102,7 +102,7 @@ class DatabaseMirror:
         found = self._bench.rows(f"{self._column.name}.{table}")
         return [{name: _whole(name, value) for name, value in row.items()} for row in found]
 
-    def complaints(self, table: str, records: int | None) -> list[str]:
+    def complaints(self, table: str, records: int) -> list[str]:
         """Hold the ledgers to their promise: every record is in one of the counts, and once."""
         loaded = self._catalog.load(TableName((self._column.name,), table))
         summaries = loaded.summaries() if loaded is not None else ()
@@ -110,7 +110,7 @@ class DatabaseMirror:
         accounts = [Ledger.from_json(text).account for text in texts]
         wrong = [f"unbalanced: {account}" for account in accounts if not account.balanced]
         counted = sum(account.read - account.duplicates for account in accounts)
-        if records is not None and counted != records:
+        if counted != records:
             wrong.append(f"the ledgers count {counted} records of {records}")
         return wrong
 

@@ -30,37 +30,6 @@ EVERY = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """What database-mirror is known to get wrong, and where."""
-
-    case: str
-    why: str
-    modes: tuple[str, ...] = MODES
-    formats: tuple[str, ...] = FORMATS
-
-
-# A case that holds again fails its test until it is taken off this list.
-KNOWN = (
-    Gap(
-        "second_truncate_of_a_batch_counts_too",
-        "rows that the first truncate wiped are closed at the time of the last",
-        modes=("history",),
-    ),
-    Gap(
-        "newer_rows_that_another_partition_brought_before_a_truncate_stay",
-        "versions that are read again after a late truncate leave one of no duration",
-        modes=("history",),
-    ),
-    Gap(
-        "null_in_a_key_is_a_value_like_any_other",
-        "without schemas a key is taken for one that is never null: such records are set aside",
-        modes=("mirror", "soft", "history"),
-        formats=("plain",),
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Column:
     """One way to run all cases."""
 
@@ -90,13 +59,6 @@ class Column:
     def takes(self, case: Case) -> bool:
         """Whether a case is about something that this column has."""
         return self.mode in case.modes and self.format in case.formats
-
-    def known(self, case: Case) -> str | None:
-        """What a case is known to find wrong here."""
-        for gap in KNOWN:
-            if gap.case == case.name and self.mode in gap.modes and self.format in gap.formats:
-                return gap.why
-        return None
 
     def samples(self, number: int) -> bool:
         """Whether the column takes a case, by its number, where time is short."""

@@ -88,8 +88,8 @@ class Play:
         # Types that are guessed from values leave no column where every value is null.
         guessed = self._column.format == "plain"
         wrong = differences(expected, found, guessed=guessed)
-        records = None if case.rereads else case.model(script, source).distinct
-        return [f"{table}: {text}" for text in [*wrong, *self._system.complaints(table, records)]]
+        wrong += self._system.complaints(table, case.model(script, source).distinct)
+        return [f"{table}: {text}" for text in wrong]
 
     def _act(self, case: Case, step: Step) -> None:
         for action in step.actions:

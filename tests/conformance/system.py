@@ -33,7 +33,7 @@ class System(Protocol):
         """Read a table: its columns by their names. Moments in the tool's own columns are whole
         milliseconds since 1970."""
 
-    def complaints(self, table: str, records: int | None) -> list[str]:
+    def complaints(self, table: str, records: int) -> list[str]:
         """Say what else is wrong with a table that has been given so many records; None: any."""
 
     def stopped(self, table: str) -> str | None:

@@ -118,7 +118,7 @@ class SchemaRefusedError(MirrorError):
 def classify(target: Target, message: Message, out: Outcomes) -> None:
     """Let a task have one damaged message by itself, and see what becomes of it."""
     report = target.run([message])
-    if report.news is not None and report.news.truncate is not None:
+    if report.news is not None and report.news.truncates:
         out.counts["applied"] += 1  # a truncate: the driver plans it and the rest is done again
         return
     if report.news is not None:

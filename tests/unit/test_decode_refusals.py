@@ -19,7 +19,7 @@ from cdc.decode.json_payloads import read_payloads
 from cdc.errors import (
     ManyTablesError,
 )
-from cdc.model import MISSING, BadRecord, PartitionReport, Truncate
+from cdc.model import MISSING, BadRecord, PartitionReport
 from cdc.runtime.target_plan import TargetPlan
 from cdc.runtime.write_task import WriteTask
 from cdc.write import FileWriter
@@ -27,7 +27,6 @@ from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import (
     CONNECT_DECIMAL,
-    MADE_AT,
     ORDERS,
     PRECISION,
     Block,
@@ -265,7 +264,7 @@ def test_two_tables_in_two_chunks_of_a_topic_are_refused(tmp_path: Path) -> None
     assert isinstance(report.failure, ManyTablesError)
 
 
-def test_the_last_truncate_is_the_one_with_the_greatest_offset(tmp_path: Path) -> None:
+def test_every_truncate_of_a_batch_is_told(tmp_path: Path) -> None:
     wider = Table((*ORDERS.columns, column("size")))
     messages = [
         insert({"id": 1}, offset=0),
@@ -277,7 +276,8 @@ def test_the_last_truncate_is_the_one_with_the_greatest_offset(tmp_path: Path) -
     report = write(tmp_path, planned(messages, POSTGRES), messages)
 
     assert report.news is not None
-    assert report.news.truncate == Truncate(0, 20, 20, MADE_AT)
+    told = [(truncate.offset, truncate.position) for truncate in report.news.truncates]
+    assert sorted(told) == [(10, 10), (20, 20)]
 
 
 @pytest.mark.parametrize("end", [b"]", b"x", b'"'])

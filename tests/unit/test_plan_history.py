@@ -286,7 +286,7 @@ def test_a_truncate_closes_the_rows_of_the_batch_and_of_the_table() -> None:
     newest = table_of([(1, "a", 10, None, True), (2, "old", 11, None, True)])
     truncate = Truncate(0, offset=1, position=5, time=50)
 
-    found = versions(with_deletes_at(changes, ["id"], 0, truncate, newest), ["id"], None, newest)
+    found = versions(with_deletes_at(changes, ["id"], 0, [truncate], newest), ["id"], None, newest)
 
     assert sorted(written(found), key=lambda row: row[:1] + row[2:3]) == [
         (1, "a", 10, 20, False),

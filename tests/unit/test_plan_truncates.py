@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from cdc.model import OFFSET, OP, POSITION, TIME, Truncate
-from cdc.plan import after_truncate, with_deletes_at
+from cdc.plan import after_truncate, covers, in_order, last_places, with_deletes_at
 
 OWN, OTHER = 0, 1
 TRUNCATE = Truncate(OWN, offset=5, position=500, time=50)
@@ -78,7 +78,7 @@ def test_rows_alive_at_the_truncate_get_a_delete_there() -> None:
         (3, "new", "c", 7, 7, 70),
     )
 
-    ended = with_deletes_at(changes, ["id"], OWN, TRUNCATE)
+    ended = with_deletes_at(changes, ["id"], OWN, [TRUNCATE])
 
     found = [(row["id"], row["value"], row[OP], row[OFFSET]) for row in ended.to_pylist()]
     assert found == [
@@ -97,7 +97,7 @@ def test_rows_of_the_table_get_a_delete_before_all_changes() -> None:
     changes = changes_of((1, "a", "u", 1, 1, 10), (2, "b", "c", 6, 6, 60))
     rows = pa.table({"id": pa.array([2, 1, None], pa.int64()), "value": ["x", "y", "z"]})
 
-    ended = with_deletes_at(changes, ["id"], OWN, TRUNCATE, rows)
+    ended = with_deletes_at(changes, ["id"], OWN, [TRUNCATE], rows)
 
     found = [(row["id"], row[OP]) for row in ended.to_pylist()]
     assert found == [(2, "t"), (None, "t"), (1, "u"), (1, "t"), (2, "c")]
@@ -106,7 +106,7 @@ def test_rows_of_the_table_get_a_delete_before_all_changes() -> None:
 def test_a_truncate_without_a_time_ends_rows_when_they_last_changed() -> None:
     changes = changes_of((1, "a", "c", 1, 1, 10))
 
-    ended = with_deletes_at(changes, ["id"], OTHER, Truncate(OWN, 5, 500))
+    ended = with_deletes_at(changes, ["id"], OTHER, [Truncate(OWN, 5, 500)])
 
     assert ended[TIME].to_pylist() == [moment(10), moment(10)]
 
@@ -115,5 +115,70 @@ def test_without_a_change_before_it_nothing_is_put_in() -> None:
     changes = changes_of((1, "a", "c", 6, 501, 60))
 
     for partition in (OWN, OTHER):
-        assert with_deletes_at(changes, ["id"], partition, TRUNCATE).equals(changes)
-        assert len(with_deletes_at(changes.slice(0, 0), ["id"], partition, TRUNCATE)) == 0
+        assert with_deletes_at(changes, ["id"], partition, [TRUNCATE]).equals(changes)
+        assert len(with_deletes_at(changes.slice(0, 0), ["id"], partition, [TRUNCATE])) == 0
+
+
+def test_each_of_two_truncates_ends_the_rows_that_it_meets() -> None:
+    first, second = Truncate(OWN, 3, 300, time=30), Truncate(OWN, 6, 600, time=60)
+    changes = changes_of((1, "a", "u", 2, 2, 20), (2, "b", "c", 4, 4, 40), (3, "c", "c", 7, 7, 70))
+    rows = pa.table({"id": pa.array([3], pa.int64())})
+
+    ended = with_deletes_at(changes, ["id"], OWN, [first, second], rows)
+
+    found = [(row["id"], row[OP], row[TIME]) for row in ended.to_pylist()]
+    assert found == [
+        (3, "t", moment(30)),
+        (1, "u", moment(20)),
+        (1, "t", moment(30)),
+        (2, "c", moment(40)),
+        (2, "t", moment(60)),
+        (3, "c", moment(70)),
+    ]
+
+
+def test_a_row_from_after_a_truncate_that_came_late_is_not_ended_by_it() -> None:
+    changes = changes_of((1, "x", "u", 8, 800, 80), (2, "y", "u", 9, 900, 90))
+    rows = pa.table({"id": pa.array([1, 2], pa.int64())})
+    reread = changes_of((1, "new", "c", 6, 600, 60), (2, "old", "c", 4, 400, 40))
+
+    ended = with_deletes_at(changes, ["id"], OTHER, [TRUNCATE], rows, last_places(reread, ["id"]))
+
+    assert [(row["id"], row[OP]) for row in ended.to_pylist()] == [(2, "t"), (1, "u"), (2, "u")]
+
+
+def test_places_are_of_the_last_change_and_only_of_rows_that_live() -> None:
+    changes = changes_of(
+        (1, "a", "c", 1, 1, 10),
+        (1, "b", "u", 3, 3, 30),
+        (2, "a", "c", 2, 2, 20),
+        (2, None, "d", 4, 4, 40),
+    )
+
+    places = last_places(changes, ["id"])
+
+    assert [(row["id"], row[OFFSET]) for row in places.to_pylist()] == [(1, 3)]
+
+
+def test_truncates_are_ordered_by_offset_in_a_partition_and_else_by_position() -> None:
+    early, failed_over = Truncate(0, offset=1, position=50), Truncate(0, offset=2, position=10)
+    other = Truncate(1, offset=0, position=40)
+
+    assert in_order([failed_over, other, early, other]) == (other, early, failed_over)
+
+
+@pytest.mark.parametrize(
+    ("barrier", "covered"),
+    [
+        (None, False),
+        (Truncate(OTHER, 9, 500, 50), True),
+        (Truncate(OTHER, 9, 499, 50), False),
+        (Truncate(OTHER, 9, 600, 49), False),  # a failover: the later time rules
+        (Truncate(OTHER, 9, 600), True),
+        (Truncate(OWN, 9, 600, 60), False),  # what came in between is for this one
+    ],
+)
+def test_a_truncate_that_comes_late_is_covered_by_a_later_one(
+    barrier: Truncate | None, covered: bool
+) -> None:
+    assert covers(barrier, TRUNCATE) is covered

@@ -80,7 +80,7 @@ def older_changes_that_another_partition_brings_after_a_truncate_are_wiped(s: So
     s.holds((4, "new"))
 
 
-@case("F69", rereads=True)
+@case("F69")
 def newer_rows_that_another_partition_brought_before_a_truncate_stay(s: Source) -> None:
     """TRUNCATE, INSERT 3, INSERT 2 again; partition 0 lags: the truncate comes a batch later."""
     s.insert(1, "old", partition=0)
