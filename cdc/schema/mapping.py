@@ -173,10 +173,10 @@ def _key(schema: SourceSchema, table: str, rule: ResolvedRule) -> tuple[str, ...
 def _required(schema: SourceSchema, key: tuple[str, ...], rule: ResolvedRule) -> frozenset[str]:
     """Name the columns of a key that are never null.
 
-    Messages have a key where a table has one, and where nothing is said it is whole. Of other
-    columns the source must say so.
+    Messages with a schema have a key where a table has one, and where nothing is said it is whole.
+    Of other columns, and of types that are a guess, the source must say so.
     """
-    if rule.key:
+    if rule.key or schema.inferred:
         sure = {column.name for column in schema.columns if column.optional is False}
     else:
         sure = {column.name for column in schema.columns if not column.optional}
