@@ -53,7 +53,7 @@ def rows_left(messages: list[Message], plan: DecodePlan) -> dict[tuple[Any, ...]
     """Give the rows in which a topic leaves its table, by key; what cannot be applied is left."""
     assert plan.schema is not None
     decoded = decode_changes(0, *arrays(messages), plan)
-    key = [field.name for field in plan.schema if not field.nullable]
+    key = list(plan.table_key)
     changes = fill(pa.concat_tables(decoded.changes, promote_options="default"), key)
     if decoded.truncates:
         changes = after_truncate(changes, 0, decoded.truncates[-1])
