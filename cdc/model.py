@@ -28,6 +28,9 @@ LEDGER_PROPERTY: Final = RESERVED + "ledger"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"
 KEY_PROPERTY: Final = RESERVED + "key"
+# What the table did to follow its source's columns, and defaults that old rows still lack.
+SCHEMA_LOG_PROPERTY: Final = RESERVED + "schema_log"
+BACKFILL_PROPERTY: Final = RESERVED + "backfill"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 
@@ -62,6 +65,13 @@ class SourceType:
         """Give the value of one schema parameter, such as `scale`."""
         return dict(self.parameters).get(name)
 
+    @property
+    def whole(self) -> str:
+        """All that tells the type from another, as text."""
+        element = self.element.whole if self.element else ""
+        fields = [(field.name, field.type.whole) for field in self.fields]
+        return repr((self.kind, self.logical, self.parameters, element, fields))
+
     def __str__(self) -> str:
         if self.logical:
             return f"{self.kind} ({self.logical})"
@@ -77,6 +87,8 @@ class SourceColumn:
     # Whether the source says that it may be null; None where it says nothing. No two columns
     # differ by this alone: it decides what a new table is like, not how a message is read.
     optional: bool | None = field(default=None, compare=False)
+    # The value of rows that do not say one, as messages would write it.
+    default: Any = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,56 @@ class SourceSchema:
     form: Form = Form.ENVELOPE
     # The messages carry no schema: these types were guessed from values.
     inferred: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPlace:
+    """Where a schema was met first: of several partitions, where the source position is least."""
+
+    partition: int
+    offset: int
+    position: int = NO_POSITION
+    time: int | None = None  # microseconds since 1970, as the source has it
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaEvent:
+    """What a table did to follow its source: messages from before are read in the light of it."""
+
+    kind: str
+    column: str
+    place: SchemaPlace
+    # The name that the column, or what it held until then, has since.
+    to: str | None = None
+    # What a new column holds in rows that were written before; as text.
+    default: str | None = None
+    # Of a column with another type: the source's new one.
+    type: str | None = None
+    text: str = ""  # the change in words of SQL
+    when: str = ""  # of the mirror's clock
+    old_schema: int | None = None  # Iceberg's numbers
+    new_schema: int | None = None
+
+
+class StepKind(StrEnum):
+    """What can be done to a column."""
+
+    ADD = "add"
+    DROP = "drop"
+    RENAME = "rename"
+    TYPE = "type"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnStep:
+    """One thing to do to a table's columns."""
+
+    kind: StepKind
+    path: tuple[str, ...]
+    type: Any = None  # an Iceberg type
+    to: str | None = None  # the new name
+    after: str | None = None  # the column behind which a new one goes
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +368,8 @@ class News:
     missing: Any = None
     # Inserts that leave out values, by offset: rows whose key was changed.
     moved: tuple[int, ...] = ()
+    # Where each of the schemas was met.
+    places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """How the changes of a batch become one commit of a table."""
 
+from cdc.apply.backfill import fill_defaults
 from cdc.apply.lookup import NEWEST_IN_LOG, NEWEST_VERSION, WITH_VALUES, rows_of_keys
 from cdc.apply.merge import merge_changes
 from cdc.apply.names import KeyBounds
@@ -11,6 +12,7 @@ __all__ = [
     "WITH_VALUES",
     "KeyBounds",
     "close_all",
+    "fill_defaults",
     "mark_all_deleted",
     "merge_changes",
     "rows_of_keys",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from cdc.cli.arguments import config_argument, load_applicable
+from cdc.cli.arguments import config_argument
 from cdc.cli.logs import set_up_logging
 from cdc.errors import ConfigError
 
@@ -19,9 +19,11 @@ from cdc.errors import ConfigError
 @click.pass_context
 def check(ctx: click.Context, config: Path, output: str, verbose: bool) -> None:
     """Check CONFIG and what it points to. Changes nothing."""
+    from cdc.config import load_config
+
     set_up_logging(verbose=verbose)
     try:
-        settings = load_applicable(config)
+        settings = load_config(config)
     except ConfigError as error:
         if output == "text":
             raise

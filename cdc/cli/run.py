@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from cdc.cli.arguments import config_argument, load_applicable
+from cdc.cli.arguments import config_argument
 from cdc.cli.logs import set_up_logging
 
 
@@ -15,7 +15,9 @@ from cdc.cli.logs import set_up_logging
 @click.pass_context
 def run(ctx: click.Context, config: Path, once: bool, verbose: bool) -> None:
     """Mirror the database described by CONFIG until stopped."""
-    settings = load_applicable(config)
+    from cdc.config import load_config
+
+    settings = load_config(config)
     set_up_logging(verbose=verbose)
     from cdc.runtime.mirror import run_mirror  # imports pyspark: late, so that errors come at once
 

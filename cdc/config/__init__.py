@@ -6,6 +6,7 @@ from cdc.config.checks import interval_seconds
 from cdc.config.choices import (
     ApplyMode,
     CatalogType,
+    ChangeKind,
     Connector,
     DeleteKind,
     Lookup,
@@ -13,7 +14,6 @@ from cdc.config.choices import (
     RecordFormat,
     SchemaChange,
 )
-from cdc.config.not_yet import not_yet
 from cdc.config.partitioning import partition_fields
 from cdc.config.secret import Secret, reveal, revealed, unreadable
 from cdc.config.settings import (
@@ -40,6 +40,7 @@ __all__ = [
     "ApplyMode",
     "CatalogConfig",
     "CatalogType",
+    "ChangeKind",
     "ConnectConfig",
     "Connector",
     "DeleteKind",
@@ -63,7 +64,6 @@ __all__ = [
     "TargetRule",
     "interval_seconds",
     "load_config",
-    "not_yet",
     "partition_fields",
     "reveal",
     "revealed",

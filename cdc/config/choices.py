@@ -61,6 +61,17 @@ class OnDelete(StrEnum):
     SOFT = "soft"
 
 
+class ChangeKind(StrEnum):
+    """What a source table may do to its columns."""
+
+    ADD_COLUMN = "add_column"
+    DROP_COLUMN = "drop_column"
+    RENAME_COLUMN = "rename_column"
+    WIDEN_TYPE = "widen_type"
+    CHANGE_TYPE = "change_type"
+    NULLABILITY = "nullability"
+
+
 class SchemaChange(StrEnum):
     """What happens when a source table changes its columns."""
 

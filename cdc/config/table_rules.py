@@ -7,7 +7,14 @@ from typing import Annotated, Any, ClassVar
 
 from cdc.config import checks, partitioning
 from cdc.config.checks import STRICT, Check, Misfit, check_settings
-from cdc.config.choices import ApplyMode, DeleteKind, Lookup, OnDelete, SchemaChange
+from cdc.config.choices import (
+    ApplyMode,
+    ChangeKind,
+    DeleteKind,
+    Lookup,
+    OnDelete,
+    SchemaChange,
+)
 from cdc.errors import Problem
 
 
@@ -30,6 +37,15 @@ class TableDefaults:
     schema_change: Annotated[SchemaChange, "What a change of columns does to the mirror"] = (
         SchemaChange.EVOLVE
     )
+    schema_policies: Annotated[
+        Mapping[ChangeKind, SchemaChange],
+        "Instead of `schema_change` for some kinds: `add_column` `drop_column` `rename_column` "
+        "`widen_type` `change_type` `nullability`",
+    ] = field(default_factory=dict)
+    schema_allow: Annotated[
+        tuple[ChangeKind, ...], "The only kinds of change that are followed; empty means all"
+    ] = ()
+    schema_deny: Annotated[tuple[ChangeKind, ...], "Kinds of change that are not followed"] = ()
     format_version: Annotated[
         int,
         Check(checks.format_version, before=True),
@@ -85,6 +101,20 @@ class TableRule:
     schema_change: Annotated[SchemaChange | None, "Instead of `tables.defaults.schema_change`"] = (
         None
     )
+    schema_policies: Annotated[
+        Mapping[ChangeKind, SchemaChange] | None, "Instead of `tables.defaults.schema_policies`"
+    ] = None
+    schema_allow: Annotated[
+        tuple[ChangeKind, ...] | None, "Instead of `tables.defaults.schema_allow`"
+    ] = None
+    schema_deny: Annotated[
+        tuple[ChangeKind, ...] | None, "Instead of `tables.defaults.schema_deny`"
+    ] = None
+    renames: Annotated[
+        Mapping[str, str],
+        "New names of the source's columns by their old ones, where nothing else tells a renamed "
+        "column from a new one",
+    ] = field(default_factory=dict)
     format_version: Annotated[
         int | None,
         Check(checks.format_version, before=True),
@@ -141,6 +171,10 @@ class ResolvedRule:
     lookup: Lookup = Lookup.INDEX
     on_delete: OnDelete = OnDelete.HARD
     schema_change: SchemaChange = SchemaChange.EVOLVE
+    schema_policies: Mapping[ChangeKind, SchemaChange] = field(default_factory=dict)
+    schema_allow: tuple[ChangeKind, ...] = ()
+    schema_deny: tuple[ChangeKind, ...] = ()
+    renames: Mapping[str, str] = field(default_factory=dict)
     format_version: int = 2
     partition: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -149,6 +183,12 @@ class ResolvedRule:
     types: Mapping[str, str] = field(default_factory=dict)
     # The template of the target's name; empty stands for `target.table`.
     table: str = ""
+
+    def policy(self, kind: ChangeKind) -> SchemaChange:
+        """What a change of one kind does to the mirror."""
+        if kind in self.schema_deny or (self.schema_allow and kind not in self.schema_allow):
+            return SchemaChange.IGNORE
+        return self.schema_policies.get(kind, self.schema_change)
 
     @property
     def soft(self) -> bool:

@@ -7,6 +7,7 @@ Two kinds of types have no fixed form as a column: a union of several types, and
 contains itself. They are taken as JSON text, the value written plainly without its branch's name.
 """
 
+import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -244,7 +245,12 @@ class _Naming:
         if type_.kind == "record":
             parts = zip(type_.fields, block["fields"], strict=True)
             fields = tuple(
-                SourceColumn(field, _with_parameters(self.name(part), of_field), part.optional)
+                SourceColumn(
+                    field,
+                    _with_parameters(self.name(part), of_field),
+                    part.optional,
+                    _default(part, of_field.get("default")),
+                )
                 for (field, part), of_field in parts
             )
         elif type_.kind == "map":
@@ -319,6 +325,17 @@ def _parts(type_: AvroType) -> Iterator[AvroType]:
         new = [child for child in _children(part) if child not in seen]
         seen.update(new)
         waiting += new
+
+
+def _default(part: AvroType, value: Any) -> Any:
+    """Give a field's default as JSON messages write it: Avro writes bytes as characters."""
+    kind = part.present or part
+    if kind.kind not in ("bytes", "fixed") or not isinstance(value, str):
+        return value
+    try:
+        return base64.b64encode(value.encode("latin-1")).decode()
+    except UnicodeEncodeError:
+        return None
 
 
 def _children(type_: AvroType) -> list[AvroType]:

@@ -35,12 +35,20 @@ class Converter:
         self._offsets, self._keys, self._plan, self._rejected = offsets, keys, plan, rejected
         self._target: pa.Schema = plan.schema
 
-    def convert(self, raw: RawChanges, schema: SourceSchema) -> ChangeTables:
-        """Convert changes; a delete has its key, and the row as it was where that is asked for."""
+    def convert(
+        self, raw: RawChanges, schema: SourceSchema, names: Mapping[str, str] | None = None
+    ) -> ChangeTables:
+        """Convert changes; a delete has its key, and the row as it was where that is asked for.
+
+        Args:
+            raw: The changes, in the table's names.
+            schema: What their messages say of them, in the table's names.
+            names: Those names by the messages' own, where they differ.
+        """
         deleted = _mask(pc.equal(raw.op, Op.DELETE))
         images = self._images(raw, schema, deleted)
         arrays, left_out = self._rows(raw, schema, deleted, images)
-        self._put_keys(arrays, raw, schema, deleted)
+        self._put_keys(arrays, raw, schema, deleted, names)
         for column in self._target:
             array = arrays[column.name]
             if not column.nullable and array.null_count:
@@ -141,13 +149,18 @@ class Converter:
         return array, unsent
 
     def _put_keys(
-        self, arrays: dict[str, pa.Array], raw: RawChanges, schema: SourceSchema, deleted: Mask
+        self,
+        arrays: dict[str, pa.Array],
+        raw: RawChanges,
+        schema: SourceSchema,
+        deleted: Mask,
+        names: Mapping[str, str] | None,
     ) -> None:
         """Take the keys of deletes, and of documents, from where they are always whole."""
         by_key = np.ones(len(deleted), bool) if schema.form is Form.DOCUMENT else deleted
         if not schema.key or not by_key.any():
             return
-        keys = self._keys.columns(raw.rows[by_key], schema.columns)
+        keys = self._keys.columns(raw.rows[by_key], schema.columns, names)
         for column in self._target:
             if column.name in keys:
                 values = self._keys.values(keys[column.name], column)

@@ -1,7 +1,7 @@
 """One chunk of a topic partition's records to an Arrow table of changes."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from cdc.decode.change_tables import Converter
 from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.envelope import Layout, RawChanges, layout_of, read_changes
+from cdc.decode.eras import View, eras, renamed, renamed_schema, view, with_defaults
 from cdc.decode.messages import BadMessage, MessageGroup, Rejected, Rows
 from cdc.decode.record_keys import RecordKeys
 from cdc.decode.schemaless import SchemalessGroup
@@ -19,6 +20,7 @@ from cdc.model import (
     BadRecord,
     Form,
     Op,
+    SchemaPlace,
     SourceColumn,
     SourceSchema,
     SourceTable,
@@ -43,6 +45,7 @@ class DecodedChanges:
     table: SourceTable | None = None
     changes: tuple[pa.Table, ...] = ()
     new_schemas: tuple[SourceSchema, ...] = ()
+    places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)  # of the new schemas
     truncates: tuple[Truncate, ...] = ()
     tombstones: int = 0
     bad: tuple[BadRecord, ...] = ()
@@ -69,11 +72,12 @@ def decode_changes(
         raise AvroTopicError(plan.topic, partition, offset) from error
     if len(chunk.tables) > 1:
         raise ManyTablesError(plan.topic, tuple(sorted(str(table) for table in chunk.tables)))
-    new = tuple(schema for schema in chunk.schemas if not plan.has_room(schema))
+    new = tuple(chunk.new)
     return DecodedChanges(
         table=next(iter(chunk.tables), None),
         changes=() if new or plan.schema is None else tuple(chunk.changes),
         new_schemas=new,
+        places=chunk.new,
         truncates=tuple(chunk.truncates),
         tombstones=chunk.tombstones,
         bad=chunk.bad,
@@ -90,7 +94,7 @@ class _Chunk:
         self.partition, self.offsets, self.values = partition, offsets, values
         self.plan = plan
         self.tables: set[SourceTable] = set()
-        self.schemas: dict[SourceSchema, None] = {}
+        self.new: dict[SourceSchema, SchemaPlace] = {}
         self.changes: list[pa.Table] = []
         self.extra = 0
         self.truncates: list[Truncate] = []
@@ -135,9 +139,8 @@ class _Chunk:
 
     def _take(self, group: MessageGroup, layout: Layout) -> None:
         plan = self.plan
-        wanted = plan.schema.names if plan.schema is not None else []
         raw, bad = read_changes(
-            group, layout, wanted, plan.dialect, plan.topic, before=plan.reads_before
+            group, layout, plan.wanted, plan.dialect, plan.topic, before=plan.reads_before
         )
         self._rejected.add(bad)
         self.tables |= raw.tables
@@ -146,9 +149,49 @@ class _Chunk:
             self._take_truncates(raw.take(np.flatnonzero(is_truncate)))
         for key, changes in self._by_key(raw.take(np.flatnonzero(~is_truncate))):
             schema = _schema(group, layout, key)
-            self.schemas[schema] = None
-            if plan.has_room(schema):
-                self._convert(changes, schema)
+            for era, part in self._by_era(changes):
+                later = plan.events[era:]
+                if later and plan.schema is not None:
+                    self._take_old(part, schema, view(schema, later, plan.schema.names))
+                elif plan.has_room(schema):
+                    self._convert(part, schema)
+                else:
+                    self._note_new(part, schema)
+
+    def _by_era(self, raw: RawChanges) -> Iterator[tuple[int, RawChanges]]:
+        """Part changes by how many changes of their table's columns came before them."""
+        events = self.plan.events
+        if not events or not len(raw.rows):
+            yield len(events), raw
+            return
+        reached = eras(raw, events)
+        for era in np.unique(reached).tolist():
+            yield era, raw.take(np.flatnonzero(reached == era))
+
+    def _take_old(self, raw: RawChanges, schema: SourceSchema, seen: View | None) -> None:
+        """Take changes from before the table's columns were what they are."""
+        if seen is None:
+            self._note_new(raw, schema)
+            return
+        before = len(self.changes)
+        old = renamed_schema(schema, seen.names)
+        self._convert(renamed(raw, seen.names), old, seen.names)
+        self.changes[before:] = [
+            with_defaults(changes, seen.defaults) for changes in self.changes[before:]
+        ]
+
+    def _note_new(self, raw: RawChanges, schema: SourceSchema) -> None:
+        """Note a schema that the table does not know, and where it came first."""
+        if not len(raw.rows):
+            self.new.setdefault(schema, SchemaPlace(self.partition, self.offsets[0].as_py()))
+            return
+        place = SchemaPlace(
+            self.partition,
+            self.offsets[int(raw.rows[0])].as_py(),
+            raw.position[0].as_py(),
+            raw.time[0].value,
+        )
+        self.new.setdefault(schema, place)
 
     def _take_truncates(self, raw: RawChanges) -> None:
         for place, row in enumerate(raw.rows.tolist()):
@@ -191,12 +234,14 @@ class _Chunk:
         reason = TOMBSTONE.format(", ".join(lacking))
         self._rejected.add(BadMessage(row, reason) for row in rows[~repeats].tolist())
 
-    def _convert(self, raw: RawChanges, schema: SourceSchema) -> None:
+    def _convert(
+        self, raw: RawChanges, schema: SourceSchema, names: Mapping[str, str] | None = None
+    ) -> None:
         assert self._converter is not None
         if schema.form is Form.FLAT and self.plan.key:
             deleted = pc.equal(raw.op, Op.DELETE).to_numpy(zero_copy_only=False)
             self._deleted += raw.rows[deleted].tolist()
-        made = self._converter.convert(raw, schema)
+        made = self._converter.convert(raw, schema, names)
         if made.moved is not None:
             # Before the changes that they came with: what has one offset keeps this order.
             self.changes.append(made.moved)

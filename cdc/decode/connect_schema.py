@@ -56,7 +56,9 @@ def columns_of(block: Mapping[str, Any]) -> tuple[SourceColumn, ...]:
             raise SchemaBlockError("struct field with a name that is no text") from error
         # What Connect's own reader takes for granted, too.
         optional = part.get("optional") is True
-        columns.append(SourceColumn(part["field"], source_type(part), optional))
+        columns.append(
+            SourceColumn(part["field"], source_type(part), optional, part.get("default"))
+        )
     return tuple(columns)
 
 

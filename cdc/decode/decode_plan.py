@@ -8,7 +8,7 @@ import pyarrow as pa
 from cdc.config.type_choices import Otherwise
 from cdc.decode.wire import Wire
 from cdc.dialect import Dialect
-from cdc.model import Declared, Form, SourceSchema
+from cdc.model import Declared, Form, SchemaEvent, SourceSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,17 @@ class DecodePlan:
     images: bool = False
     # A truncate is also given as a change without values.
     truncates_as_rows: bool = False
+    # What the table did to follow its source, in the order of the source's log.
+    events: tuple[SchemaEvent, ...] = ()
+    # The table lets columns of its key be null as soon as the source does.
+    relaxes: bool = False
 
     def has_room(self, schema: SourceSchema) -> bool:
         """Whether the table takes rows of a schema as it is."""
         if self.schema is None:
             return False
         if schema in self.known:
-            return True
+            return not (self.relaxes and self._may_be_null(schema))
         # An inferred schema is as long as the columns that had values: too many to know them all.
         guessed = {column.name for column in self.declared.guessed}
         keyed = bool(self.table_key) and not self.key
@@ -50,6 +54,20 @@ class DecodePlan:
             and (schema.key == self.table_key or not keyed)
             and all(column.name in guessed for column in schema.columns)
         )
+
+    def _may_be_null(self, schema: SourceSchema) -> bool:
+        """Whether the source lets a column be null that the table does not."""
+        if self.schema is None:
+            return False
+        required = {field.name for field in self.schema if not field.nullable}
+        return any(column.optional and column.name in required for column in schema.columns)
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """The columns to read of a message: the table's, and what they were called before."""
+        if self.schema is None:
+            return frozenset()
+        return frozenset((*self.schema.names, *(event.column for event in self.events)))
 
     @property
     def infers(self) -> bool:

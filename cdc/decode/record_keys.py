@@ -1,6 +1,6 @@
 """Key columns as the records' keys hold them: whole for every change, deletes included."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -56,23 +56,30 @@ class RecordKeys:
             else:
                 yield item
 
-    def columns(self, rows: Rows, row: tuple[SourceColumn, ...]) -> dict[str, KeyColumn]:
+    def columns(
+        self,
+        rows: Rows,
+        row: tuple[SourceColumn, ...],
+        names: Mapping[str, str] | None = None,
+    ) -> dict[str, KeyColumn]:
         """Read the key columns that the table has from the keys of some records.
 
         Args:
             rows: The records.
             row: The columns of their rows, which may say more of a type.
+            names: The table's names for the messages' columns, where they differ.
         """
         assert self._plan.schema is not None
         columns: dict[str, KeyColumn] = {}
         for group in self.split(rows[self.present(rows)], row):
-            known = [c for c in group.type.fields if c.name in self._plan.schema.names]
+            called = {c.name: (names or {}).get(c.name, c.name) for c in group.type.fields}
+            known = [c for c in group.type.fields if called[c.name] in self._plan.schema.names]
             raw = group.read(known)
             found = group.rows[raw.places]
             self._rejected.add(raw.bad, group.rows, OF_KEY)
             for column in known:
-                part = columns.setdefault(column.name, KeyColumn(rows))
-                kind = self._type(column, row)
+                part = columns.setdefault(called[column.name], KeyColumn(rows))
+                kind = self._type(replace(column, name=called[column.name]), row)
                 part.pieces.append((found, kind, raw.table[column.name].combine_chunks()))
         return columns
 

@@ -182,7 +182,8 @@ class SchemaChangeError(MirrorError):
     def __str__(self) -> str:
         return (
             f"{self.table} changed at the source in a way that the mirror cannot follow: "
-            f"{'; '.join(self.changes)}. Drop the mirrored table to have it made anew."
+            f"{'; '.join(self.changes)}. Choose another schema_change for it, or drop the mirrored "
+            "table and take a new snapshot."
         )
 
 

@@ -95,6 +95,8 @@ class BatchRunner:
     def _plan(self) -> BatchPlan:
         """Step 1: see what has changed around the tables since the batch before."""
         self._tables.renew()
+        for mirrored in self._tables.lacking_defaults():
+            self._rows.fill_defaults(mirrored)
         return BatchPlan()
 
     def _write(
@@ -135,6 +137,8 @@ class BatchRunner:
             if failure is not None:
                 raise failure
             self._tables.evolve(report.id, report.news)
+            for mirrored in self._tables.lacking_defaults():
+                self._rows.fill_defaults(mirrored)
             if report.truncates:
                 mirrored = self._tables[report.id]
                 truncates = in_order((*plan.truncates.get(report.id, ()), *report.truncates))

@@ -64,11 +64,13 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
     findings = []
     ranges: dict[tuple[str, int], OffsetRange] = {}
     samples: dict[str, Record] = {}
+    latest: dict[str, list[Record]] = {}
     try:
         with open_topics(config.kafka.client_options()) as reader:
             topics = reader.matching(config.source.topics)
             ranges = reader.ranges(topics)
             samples = reader.peek(ranges)
+            latest = reader.latest(ranges)
         found = f"{len(topics)} topics match {', '.join(config.source.topics)}"
         findings.append(Finding("kafka", bool(topics), found))
     except MirrorError as error:
@@ -83,7 +85,7 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
     tables = [
         plan
         for topic, sample in samples.items()
-        for plan in planner.plans(sample, _waiting(topic, ranges))
+        for plan in planner.plans(sample, _waiting(topic, ranges), latest.get(topic, ()))
     ]
     return CheckReport(tuple(findings), tuple(tables))
 

@@ -49,4 +49,4 @@ def _describe(record: Record, plan: DecodePlan) -> News:
     )
     for bad in decoded.bad:
         raise NotDebeziumError(record.topic, record.partition, bad.offset, bad.reason)
-    return News(decoded.table, decoded.new_schemas)
+    return News(decoded.table, decoded.new_schemas, places=decoded.places)

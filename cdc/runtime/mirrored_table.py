@@ -9,6 +9,7 @@ from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ApplyMode, DeleteKind, Lookup, ResolvedRule
 from cdc.errors import NotParquetError
 from cdc.model import (
+    BACKFILL_PROPERTY,
     CURRENT,
     EARLIEST,
     LEDGER_PROPERTY,
@@ -17,6 +18,7 @@ from cdc.model import (
     Ledger,
     LiveFile,
     PartitionMark,
+    SchemaEvent,
     SourceSchema,
     SourceTable,
     TargetId,
@@ -26,7 +28,7 @@ from cdc.model import (
 )
 from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.target_plan import TargetPlan
-from cdc.schema import key_of
+from cdc.schema import key_of, read_log
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +77,17 @@ class MirroredTable:
         self.table.refresh()
         self.ledger = read_ledger(self.table)
         self.plan = None
+
+    @property
+    def events(self) -> tuple[SchemaEvent, ...]:
+        """What the table did to follow its source."""
+        return read_log(self.table.properties)
+
+    @property
+    def backfill(self) -> dict[str, str]:
+        """The defaults that rows from before their columns still lack."""
+        found: dict[str, str] = json.loads(self.table.properties.get(BACKFILL_PROPERTY, "{}"))
+        return found
 
     def index_plan(self, folder: str) -> IndexPlan | None:
         """Tell where the table's key index is; None where rows are not found by one."""

@@ -21,6 +21,7 @@ from cdc.model import (
     News,
     PartitionMark,
     PartitionReport,
+    SchemaPlace,
     SourceSchema,
     SourceTable,
     Truncate,
@@ -70,7 +71,7 @@ class PartitionWork:
     first_offset: int = -1
     next_offset: int = 0
     table: SourceTable | None = None
-    schemas: dict[SourceSchema, None] = field(default_factory=dict)
+    schemas: dict[SourceSchema, SchemaPlace] = field(default_factory=dict)
     truncates: list[Truncate] = field(default_factory=list)
     changes: list[pa.Table] = field(default_factory=list)
     reread_changes: pa.Table | None = None  # that a history has, and which are not made again
@@ -147,7 +148,7 @@ class PartitionWork:
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
-        self.schemas |= dict.fromkeys(decoded.new_schemas)
+        self.schemas = dict(decoded.places) | self.schemas  # the first place counts
         self.truncates += decoded.truncates
         if decoded.bad:
             self.bad += decoded.bad
@@ -182,7 +183,13 @@ class PartitionWork:
 
     def _news(self) -> News:
         homeless = bool(self.bad) and self.plan.quarantine is None
-        return News(self.table, tuple(self.schemas), tuple(self.truncates), quarantine=homeless)
+        return News(
+            self.table,
+            tuple(self.schemas),
+            tuple(self.truncates),
+            quarantine=homeless,
+            places=self.schemas,
+        )
 
     def _write(self) -> PartitionReport:
         changes = self.joined_changes()

@@ -11,6 +11,8 @@ from cdc.model import (
     Account,
     News,
     PartitionReport,
+    SchemaPlace,
+    SourceSchema,
     TargetId,
     Truncate,
     WrittenFile,
@@ -63,6 +65,7 @@ class TargetReports:
             next((news.table for news in found if news.table is not None), None),
             tuple(dict.fromkeys(schema for news in found for schema in news.schemas)),
             quarantine=any(news.quarantine for news in found),
+            places=_first_places(found),
         )
 
     @property
@@ -101,6 +104,16 @@ class TargetReports:
     def progress(self) -> bool:
         """Whether a record is new to the ledger; a replayed batch has none."""
         return self.account.read > self.account.duplicates
+
+
+def _first_places(found: Iterable[News]) -> dict[SourceSchema, SchemaPlace]:
+    """Give where each schema was met first in the source's log."""
+    places: dict[SourceSchema, SchemaPlace] = {}
+    for news in found:
+        for schema, place in news.places.items():
+            if schema not in places or place.position < places[schema].position:
+                places[schema] = place
+    return places
 
 
 def by_target(reports: Iterable[PartitionReport]) -> dict[TargetId, TargetReports]:

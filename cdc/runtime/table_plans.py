@@ -1,7 +1,9 @@
 """What `run` would do with each table of a topic, told without Spark."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
@@ -11,16 +13,29 @@ from cdc.config import ApplyMode, DeleteKind, Lookup, MirrorConfig, ResolvedRule
 from cdc.config.partitioning import partition_fields
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
-from cdc.model import LEDGER_PROPERTY, Ledger, News, PartitionMark, SourceTable, TableName
+from cdc.model import (
+    LEDGER_PROPERTY,
+    Ledger,
+    News,
+    PartitionMark,
+    SchemaPlace,
+    SourceSchema,
+    SourceTable,
+    TableName,
+)
 from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import describe, wire_of
 from cdc.schema import (
+    DAY,
+    Decision,
     check_partition,
+    decide,
     difference,
     iceberg_schema,
     key_of,
     mirror_columns,
+    statement,
     target_name,
 )
 from cdc.source.topics import OffsetRange, Record
@@ -70,12 +85,18 @@ class TablePlanner:
         self._declarations = Declarations(config, dialect)
         self._taken: dict[TableName, str] = {}  # the topics of the tables so far
 
-    def plans(self, sample: Record, ranges: Mapping[int, OffsetRange]) -> Iterator[TablePlan]:
+    def plans(
+        self,
+        sample: Record,
+        ranges: Mapping[int, OffsetRange],
+        latest: Sequence[Record] = (),
+    ) -> Iterator[TablePlan]:
         """Plan the tables of one topic.
 
         Args:
-            sample: One of its records.
+            sample: One of its records, the first as a rule.
             ranges: What Kafka holds of its partitions.
+            latest: The last records of its partitions: what their schemas ask for is still to do.
         """
         total = sum(place.next - place.first for place in ranges.values())
         try:
@@ -86,11 +107,12 @@ class TablePlanner:
         if news.table is None or not news.schemas:  # a truncate tells no columns
             yield TablePlan(sample.topic, "", "nothing to read yet", waiting=total)
             return
+        newest = self._newest(latest)
         for rule in self._config.tables.targets_for(news.table.schema, news.table.table):
             name = self._name(rule, news.table)
             plan = _plan_of(sample.topic, name, rule, total)
             try:
-                yield self._planned(plan, name, rule, news, ranges)
+                yield self._planned(plan, name, rule, news, ranges, newest)
             except MirrorError as error:
                 yield replace(plan, action=f"park: {error}", ok=False)
 
@@ -105,6 +127,7 @@ class TablePlanner:
         rule: ResolvedRule,
         news: News,
         ranges: Mapping[int, OffsetRange],
+        newest: SourceSchema | None,
     ) -> TablePlan:
         if name in self._taken:
             raise ForeignTableError(plan.table, f"topic {self._taken[name]} has it already")
@@ -125,15 +148,38 @@ class TablePlanner:
             return plan
         owner = self._config.name, plan.topic
         check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
-        key = key_of(existing.properties, existing.schema())
-        change = difference(existing.schema(), columns, plan.table, key)
+        decision = self._decision(existing, newest or news.schemas[0], rule, str(news.table))
         # A key from the messages may be one that an old record has; the config's counts now.
-        if rule.key and change.old_key != change.new_key:
-            old, new = ", ".join(change.old_key), ", ".join(change.new_key)
-            raise SchemaChangeError(plan.table, (f"its key from ({old}) to ({new})",))
-        added = ", ".join(column.name for column in change.added)
-        action = f"add columns {added}" if added else "go on"
+        if decision.refused and (rule.key or newest is not None):
+            raise SchemaChangeError(plan.table, decision.refused)
+        statements = [statement(step) for _, steps in decision.steps for step in steps]
+        action = "; ".join(statements) or "go on"
         return replace(plan, action=action, waiting=_behind(existing, ranges))
+
+    def _decision(
+        self, table: Table, schema: SourceSchema, rule: ResolvedRule, source: str
+    ) -> Decision:
+        """Say what the table would do to follow a schema."""
+        found = difference(
+            table.schema(),
+            mirror_columns(schema, source, self._dialect, rule),
+            source,
+            key_of(table.properties, table.schema()),
+            renames=rule.renames,
+            newest=not schema.inferred,
+        )
+        taken = [column.name for column in table.schema().fields]
+        partitioned = {field.column for field in partition_fields(rule.partition)}
+        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY))
+
+    def _newest(self, latest: Sequence[Record]) -> SourceSchema | None:
+        """Give the schema that the source had last."""
+        found: dict[SourceSchema, SchemaPlace] = {}
+        for record in latest:
+            with suppress(MirrorError):  # a bad record among good ones is for the quarantine
+                news = describe(record, self._dialect, self._wire, self._declarations)
+                found |= news.places
+        return max(found, key=lambda schema: found[schema].position, default=None)
 
     def _load(self, name: TableName) -> Table | None:
         if self._catalog is None:

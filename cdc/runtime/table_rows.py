@@ -1,5 +1,6 @@
 """Rows of a table that only the driver can read or end: those that no index knows."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -12,16 +13,19 @@ from cdc.apply import (
     NEWEST_VERSION,
     WITH_VALUES,
     close_all,
+    fill_defaults,
     mark_all_deleted,
     rows_of_keys,
 )
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
-from cdc.model import MISSING, FileKind, Truncate
+from cdc.model import BACKFILL_PROPERTY, MISSING, FileKind, Truncate
 from cdc.plan import Key, after_truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
 from cdc.runtime.table_writer import bounds_of
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,24 @@ class TableRows:
             with translated(str(mirrored.table.name)):
                 mark_all_deleted(self.spark, self.catalog.sql_name(mirrored.table.name))
             mirrored.reopen()
+
+    def fill_defaults(self, mirrored: MirroredTable) -> None:
+        """Give new columns their defaults in the rows from before. Done twice, it is done once."""
+        missing = mirrored.backfill
+        if not missing:
+            return
+        if not mirrored.table.empty:
+            with translated(str(mirrored.table.name)):
+                fill_defaults(
+                    self.spark,
+                    self.catalog.sql_name(mirrored.table.name),
+                    missing,
+                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
+                )
+            logger.info("filled columns=%s table=%s", ",".join(missing), mirrored.table.name)
+        mirrored.table.refresh()
+        mirrored.table.set_properties({BACKFILL_PROPERTY: "{}"})
+        mirrored.reopen()
 
     def close_others(
         self, mirrored: MirroredTable, truncates: Sequence[Truncate], report: TargetReports

@@ -1,27 +1,30 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import (
     ApplyMode,
     CatalogType,
+    ChangeKind,
     MirrorConfig,
     ResolvedRule,
+    SchemaChange,
     TargetConfig,
 )
 from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
-from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError
+from cdc.errors import ForeignTableError, MirrorError
 from cdc.model import (
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
     News,
+    SchemaPlace,
     SourceSchema,
     SourceTable,
     TableName,
@@ -31,18 +34,18 @@ from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
+from cdc.runtime.evolution import Evolution, earliest
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.quarantine import Quarantine
 from cdc.runtime.scratch import index_folder
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
-    SchemaDifference,
     arrow_schema,
-    difference,
-    fitted,
+    created,
     iceberg_schema,
     joined,
     key_property,
+    log_property,
     mirror_columns,
     source_schema,
     table_location,
@@ -76,6 +79,7 @@ class Tables:
         self.catalog = catalog
         self.wire = wire_of(config)
         self.declarations = Declarations(config, dialect)
+        self._evolution = Evolution(dialect, self.declarations)
         self.quarantine = Quarantine(config, catalog)
         self.parked: dict[TargetId, MirrorError] = {}
         self._config = config
@@ -128,7 +132,7 @@ class Tables:
             assert news.table is not None
             mirrored = self._open(topic, news.table, rule)
             if mirrored is not None:
-                self.recognise(mirrored, news.schemas)
+                self._evolution.recognise(mirrored, news.schemas)
             elif certain:
                 self._follow_all(topic, news, rule)
 
@@ -156,20 +160,6 @@ class Tables:
         else:
             self._each_target(topic, news.table, lambda rule: self._follow_all(topic, news, rule))
 
-    def recognise(self, mirrored: MirroredTable, schemas: Iterable[SourceSchema]) -> None:
-        """Note schemas that a table already has room for, so that no batch stops at them.
-
-        A schema that asks for more is left to the batch that holds it: it may be an old one.
-        """
-        for schema in schemas:
-            with suppress(MirrorError):
-                schema = self._fitted(mirrored, schema)
-                change = self._difference(mirrored, schema)
-                _refuse_unfollowed(str(mirrored.source), change)
-                if not change.added:
-                    mirrored.known.add(schema)
-                    mirrored.plan = None
-
     def reopen(self, target: TargetId) -> None:
         """See what others did to a table."""
         self._tables[target].reopen()
@@ -183,6 +173,15 @@ class Tables:
         """Take over what the source's catalog tells anew."""
         for topic in self.declarations.renewed():
             self._forget_plans(topic)
+
+    def lacking_defaults(self) -> list[MirroredTable]:
+        """Give the tables whose rows from before new columns lack their defaults."""
+        # A table's plan is made anew whenever the table has changed.
+        return [
+            mirrored
+            for target, mirrored in self._tables.items()
+            if mirrored.plan is None and target not in self.parked and mirrored.backfill
+        ]
 
     def plans(
         self, batch: BatchPlan, only: Collection[TargetId] | None = None
@@ -239,6 +238,8 @@ class Tables:
                     key=mirrored.rule.key if mirrored.rule.mode is not ApplyMode.APPEND else (),
                     images=mirrored.rule.mode is ApplyMode.APPEND,
                     truncates_as_rows=mirrored.rule.mode is ApplyMode.APPEND,
+                    events=mirrored.events,
+                    relaxes=mirrored.rule.policy(ChangeKind.NULLABILITY) is not SchemaChange.IGNORE,
                 ),
                 name=table.name,
                 rule=mirrored.rule,
@@ -289,7 +290,12 @@ class Tables:
         return None if table is None else self._adopt(topic, source, rule, table)
 
     def _create(
-        self, topic: str, source: SourceTable, rule: ResolvedRule, schema: SourceSchema
+        self,
+        topic: str,
+        source: SourceTable,
+        rule: ResolvedRule,
+        schema: SourceSchema,
+        place: SchemaPlace,
     ) -> MirroredTable:
         name = self._name(rule, source)
         columns = mirror_columns(schema, str(source), self._dialect, rule)
@@ -299,6 +305,7 @@ class Tables:
             MIRROR_PROPERTY: self._config.name,
             TOPIC_PROPERTY: topic,
             **key_property(columns),
+            **log_property([created(place, datetime.now(UTC).isoformat(timespec="seconds"))]),
         }
         table = self.catalog.create(
             name, iceberg_schema(columns, rule), properties, self._location(name)
@@ -333,51 +340,16 @@ class Tables:
         for target in self.targets(topic):
             self._tables[target].plan = None
 
-    def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
-        if not schema.inferred:
-            return schema
-        certain = self.declarations.certain(mirrored.topic)
-        fit = fitted(schema, mirrored.table.schema, certain, str(mirrored.source))
-        self.declarations.warn(mirrored.topic, str(mirrored.table.name), fit.columns)
-        return fit
-
     def _follow_all(self, topic: str, news: News, rule: ResolvedRule) -> None:
         """Let one target follow all schemas; one that does not exist yet is created."""
         assert news.table is not None
         told = [schema for schema in news.schemas if not schema.inferred]
         mirrored = None
-        for schema in told or joined(news.schemas):  # what is told needs no guess
+        # What is told needs no guess.
+        for schema, place in earliest(news.places, told or joined(news.schemas)):
             mirrored = self._open(topic, news.table, rule)
             if mirrored is None:
-                mirrored = self._create(topic, news.table, rule, schema)
-            self._follow(mirrored, schema)
+                mirrored = self._create(topic, news.table, rule, schema, place)
+            self._evolution.follow(mirrored, schema, place)
         if mirrored is not None and not told:
-            self.recognise(mirrored, news.schemas)
-
-    def _follow(self, mirrored: MirroredTable, schema: SourceSchema) -> None:
-        schema = self._fitted(mirrored, schema)
-        if schema in mirrored.known:
-            return
-        change = self._difference(mirrored, schema)
-        _refuse_unfollowed(str(mirrored.source), change)
-        if change.added:
-            mirrored.table.add_columns([(column.name, column.type) for column in change.added])
-            mirrored.reopen()  # the commit may have brought other writers' changes to light
-            added = ",".join(column.name for column in change.added)
-            logger.info("added columns=%s table=%s", added, mirrored.table.name)
-        mirrored.known.add(schema)
-        mirrored.plan = None
-
-    def _difference(self, mirrored: MirroredTable, schema: SourceSchema) -> SchemaDifference:
-        name = str(mirrored.source)
-        columns = mirror_columns(schema, name, self._dialect, mirrored.rule)
-        return difference(mirrored.table.schema, columns, name, mirrored.key)
-
-
-def _refuse_unfollowed(table: str, change: SchemaDifference) -> None:
-    refused = [f"{c.column} from {c.old} to {c.new}" for c in change.changed]
-    if change.old_key != change.new_key:
-        old, new = ", ".join(change.old_key), ", ".join(change.new_key)
-        refused.append(f"its key from ({old}) to ({new})")
-    if refused:
-        raise SchemaChangeError(table, tuple(refused))
+            self._evolution.recognise(mirrored, news.schemas)

@@ -1,31 +1,44 @@
 """Source schemas to Iceberg schemas, and what has changed between them."""
 
-from cdc.schema.arrow_schema import arrow_schema, source_schema
-from cdc.schema.difference import SchemaDifference, difference
+from cdc.schema.arrow_schema import arrow_schema, arrow_type, source_schema
+from cdc.schema.difference import ColumnChange, SchemaDifference, difference
 from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
 from cdc.schema.partitioning import check_partition
+from cdc.schema.policy import DAY, Decision, decide, statement
 from cdc.schema.quarantine import quarantine_schema
+from cdc.schema.schema_log import created, event_of, log_property, read_log, since
 from cdc.schema.table_key import key_of, key_property
 from cdc.schema.table_mode import check_mode
 from cdc.schema.target import table_location, target_name
 from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
+    "DAY",
+    "ColumnChange",
+    "Decision",
     "SchemaDifference",
     "arrow_schema",
+    "arrow_type",
     "check_mode",
     "check_partition",
+    "created",
+    "decide",
     "difference",
+    "event_of",
     "fitted",
     "guessable_columns",
     "iceberg_schema",
     "joined",
     "key_of",
     "key_property",
+    "log_property",
     "mirror_columns",
     "own_columns",
     "quarantine_schema",
+    "read_log",
+    "since",
     "source_schema",
+    "statement",
     "table_location",
     "target_name",
 ]

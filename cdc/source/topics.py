@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from cdc.errors import KafkaUnreachableError
 from cdc.source.client_options import librdkafka_options
@@ -115,6 +115,24 @@ class TopicReader:
             self._consumer.unassign()
         return found
 
+    def latest(self, ranges: Mapping[tuple[str, int], OffsetRange]) -> dict[str, list[Record]]:
+        """Read the last record with a value of each partition, if it is among the last few."""
+        waiting = {place for place, held in ranges.items() if held.next > held.first}
+        found: dict[tuple[str, int], Record] = {}
+        with self._translated():
+            starts = {p: max(ranges[p].first, ranges[p].next - PEEKED_RECORDS) for p in waiting}
+            self._consumer.assign([TopicPartition(*p, start) for p, start in starts.items()])
+            deadline = time.monotonic() + ANSWER_SECONDS
+            while waiting and time.monotonic() < deadline:
+                for record in self._records(ended=waiting):
+                    if record.value is not None:
+                        found[record.topic, record.partition] = record
+            self._consumer.unassign()
+        by_topic: dict[str, list[Record]] = {}
+        for (topic, _), record in found.items():
+            by_topic.setdefault(topic, []).append(record)
+        return by_topic
+
     def header(self, topic: str, partition: int, offset: int, name: str) -> bytes | None:
         """Read one header of one record; None where the record or the header is not there."""
         with self._translated():
@@ -134,10 +152,16 @@ class TopicReader:
                 self._consumer.unassign()
         return None
 
-    def _records(self) -> Iterator[Record]:
+    def _records(self, ended: set[tuple[str, int]] | None = None) -> Iterator[Record]:
+        """Read some records; partitions that are read up are taken out of `ended`."""
         for message in self._consumer.consume(num_messages=100, timeout=POLL_SECONDS):
             topic, partition, offset = message.topic(), message.partition(), message.offset()
-            if message.error() or topic is None or partition is None or offset is None:
+            if topic is None or partition is None or offset is None:
+                continue
+            error = message.error()
+            if error is not None:
+                if ended is not None and error.code() == KafkaError._PARTITION_EOF:
+                    ended.discard((topic, partition))
                 continue
             yield Record(topic, partition, offset, message.key(), message.value())
 
@@ -159,6 +183,8 @@ def open_topics(options: Mapping[str, str]) -> Iterator[TopicReader]:
         "group.id": "database-mirror-peek",
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
+        # The last offset of a partition may be no record, but a mark of a transaction.
+        "enable.partition.eof": True,
         "socket.connection.setup.timeout.ms": 5000,
         "error_cb": lambda error: problems.append(error.str()),
         "log_level": 0,

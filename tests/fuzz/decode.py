@@ -77,7 +77,7 @@ class Target:
         base, key = iceberg_schema(columns), tuple(c.name for c in columns if c.key)
         for schema in known:
             change = difference(base, mirror_columns(schema, "t", DIALECT), "t", key)
-            if change.changed or change.old_key != change.new_key or change.added:
+            if change.changes or change.old_key != change.new_key:
                 raise SchemaRefusedError("t")
         self.known = tuple(known)
         arrow = arrow_schema(base, "t")

@@ -46,13 +46,6 @@ def wrong(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def unapplied(tmp_path: Path) -> str:
-    path = tmp_path / "unapplied.toml"
-    path.write_text(VALID + '\n[tables.defaults]\nschema_change = "fail"\n')
-    return str(path)
-
-
-@pytest.fixture
 def failing(request: pytest.FixtureRequest) -> Iterator[str]:
     """A command that raises what the test asks for."""
 
@@ -121,14 +114,6 @@ def test_a_wrong_config_shows_every_problem_and_exits_with_2(command: str, wrong
     assert result.stderr.startswith("error: ")
     assert "source.connector" in result.stderr
     assert "stream.max_records" in result.stderr
-
-
-@pytest.mark.parametrize("command", ["check", "run"])
-def test_a_setting_that_is_not_applied_yet_is_refused(command: str, unapplied: str) -> None:
-    result = invoke(command, unapplied)
-
-    assert result.exit_code == 2
-    assert "tables.defaults.schema_change" in result.stderr
 
 
 def test_the_problems_of_a_config_are_readable_by_machines(wrong: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from cdc.config import (
     ApplyMode,
-    Connector,
+    ChangeKind,
     DeleteKind,
     Lookup,
     MirrorConfig,
@@ -17,7 +17,6 @@ from cdc.config import (
     TableRule,
     TablesConfig,
     TargetConfig,
-    not_yet,
 )
 from cdc.config.load import parse_config
 from cdc.errors import ConfigError
@@ -69,6 +68,10 @@ def test_a_rule_hands_on_everything_it_sets() -> None:
         deletes=DeleteKind.EQUALITY,
         on_delete=OnDelete.SOFT,
         schema_change=SchemaChange.LENIENT,
+        schema_policies={ChangeKind.DROP_COLUMN: SchemaChange.FAIL},
+        schema_allow=(ChangeKind.ADD_COLUMN,),
+        schema_deny=(ChangeKind.CHANGE_TYPE,),
+        renames={"old": "new"},
         partition=("day(at)",),
         exclude=("note",),
         hash=("email",),
@@ -146,66 +149,6 @@ def test_a_dot_in_a_source_name_opens_no_namespace() -> None:
     named = TargetConfig().identifier(server="s", database="d.b", schema="p", table="my.{table}")
 
     assert named == ("d.b", "my.{table}")
-
-
-def test_what_this_version_applies_is_not_refused() -> None:
-    config = load("""
-[tables.defaults]
-mode = "mirror"
-deletes = "equality"
-on_delete = "hard"
-schema_change = "evolve"
-[[tables.rules]]
-match = "public.orders"
-mode = "mirror"
-deletes = "positional"
-on_delete = "hard"
-schema_change = "evolve"
-""")
-
-    assert not_yet(config) == []
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [
-        'schema_change = "lenient"',
-        'schema_change = "ignore"',
-        'schema_change = "fail"',
-    ],
-)
-def test_a_choice_that_is_not_applied_yet_is_named(setting: str) -> None:
-    name = setting.partition(" ")[0]
-    config = load(f'[tables.defaults]\n{setting}\n[[tables.rules]]\nmatch = "a.b"\n{setting}')
-
-    paths = [problem.path for problem in not_yet(config)]
-
-    assert paths == [f"tables.defaults.{name}", f"tables.rules[0].{name}"]
-
-
-def test_what_is_applied_is_not_refused() -> None:
-    config = load("""
-[tables.defaults]
-mode = "history"
-on_delete = "soft"
-format_version = 3
-[[tables.rules]]
-match = "c.d"
-partition = ["day(at)"]
-exclude = ["note"]
-hash = ["email"]
-key = ["id"]
-targets = [{ table = "a.{table}", mode = "append" }]
-""")
-
-    assert not_yet(config) == []
-
-
-@pytest.mark.parametrize("connector", list(Connector))
-def test_every_database_is_read(connector: Connector) -> None:
-    text = SMALLEST.replace('"postgres"', f'"{connector}"')
-
-    assert not_yet(parse_config(text.encode(), "shop.toml")) == []
 
 
 def test_each_target_of_a_rule_goes_over_the_rule() -> None:

@@ -75,9 +75,15 @@ def _nested(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
         return _maps(raw, source, target)
     if source.kind != "struct" or not pa.types.is_struct(target):
         raise pa.ArrowInvalid(f"{source} cannot be {target}")
+    # A struct may have got more members since, and the table never loses one.
+    told = {field.name: field.type for field in source.fields}
+    if not told.keys() <= {member.name for member in target}:
+        raise pa.ArrowInvalid(f"{source} cannot be {target}")
     members = [
-        convert(_member(raw, field.name), field.type, target.field(field.name).type)
-        for field in source.fields
+        convert(_member(raw, member.name), told[member.name], member.type)
+        if member.name in told
+        else pa.nulls(len(raw), member.type)
+        for member in target
     ]
     return pa.StructArray.from_arrays(members, fields=list(target), mask=raw.is_null())
 

@@ -1,0 +1,57 @@
+"""Changes of a table's columns, all of them and what is noted of them in one commit."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from cdc.model import ColumnStep, StepKind
+
+
+def alter(
+    table: Any, gateway: Any, steps: Iterable[ColumnStep], properties: Mapping[str, str], types: Any
+) -> None:
+    """Take steps one after the other, and set properties, in one commit.
+
+    Run twice, the second run fails: the columns are there, or gone, already.
+
+    Args:
+        table: Iceberg's table.
+        gateway: The way to Java.
+        steps: What is done to the columns.
+        properties: Set in the same commit.
+        types: Makes a Java type of an Iceberg type.
+    """
+    transaction = table.newTransaction()
+    for step in steps:
+        # Each in an update of its own: a name that one step frees can be taken by the next.
+        update = transaction.updateSchema()
+        _take(update, gateway, step, types, transaction.table().schema())
+        update.commit()
+    update = transaction.updateProperties()
+    for name, value in properties.items():
+        update.set(name, value)
+    update.commit()
+    transaction.commitTransaction()
+
+
+def _take(update: Any, gateway: Any, step: ColumnStep, types: Any, schema: Any) -> None:
+    name = ".".join(step.path)
+    match step.kind:
+        case StepKind.ADD:
+            # With a parent of null a dot in the name makes no path.
+            parent = ".".join(step.path[:-1]) if len(step.path) > 1 else None
+            update.addColumn(parent, step.path[-1], types(step.type))
+            if step.after is not None:
+                update.moveAfter(name, step.after)
+        case StepKind.DROP:
+            update.deleteColumn(name)
+        case StepKind.RENAME:
+            update.renameColumn(name, step.to)
+        case StepKind.TYPE:
+            update.updateColumn(name, types(step.type))
+        case StepKind.OPTIONAL:
+            if name in list(schema.identifierFieldNames()):
+                # Rows with a null in their key cannot be told apart by Iceberg's own rules.
+                update.setIdentifierFields(gateway.jvm.java.util.ArrayList())
+            update.makeColumnOptional(name)
+        case _:
+            assert_never(step.kind)

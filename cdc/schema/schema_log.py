@@ -1,0 +1,75 @@
+"""What a table did to follow its source, as the table itself keeps it."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+
+from cdc.config import ChangeKind
+from cdc.model import SCHEMA_LOG_PROPERTY, ColumnStep, SchemaEvent, SchemaPlace, SourceSchema
+from cdc.schema.difference import ColumnChange
+from cdc.schema.policy import statement
+
+CREATED = "create"
+_PLACE = ("partition", "offset", "position", "time")
+
+
+def read_log(properties: Mapping[str, str]) -> tuple[SchemaEvent, ...]:
+    """Read what a table did, in the order in which it did it."""
+    entries = json.loads(properties.get(SCHEMA_LOG_PROPERTY, "[]"))
+    return tuple(
+        SchemaEvent(**{**entry, "place": SchemaPlace(*entry["place"])}) for entry in entries
+    )
+
+
+def log_property(events: Iterable[SchemaEvent]) -> dict[str, str]:
+    """Give the table property that keeps what a table did."""
+    entries = []
+    for event in events:
+        entry = {name: value for name, value in asdict(event).items() if value is not None}
+        entry["place"] = [getattr(event.place, name) for name in _PLACE]
+        entries.append(entry)
+    return {SCHEMA_LOG_PROPERTY: json.dumps(entries, separators=(",", ":"))}
+
+
+def created(place: SchemaPlace, when: str) -> SchemaEvent:
+    """Note that a table was made for a schema."""
+    return SchemaEvent(CREATED, "", place, text="CREATE TABLE", when=when)
+
+
+def event_of(
+    change: ColumnChange,
+    steps: Sequence[ColumnStep],
+    place: SchemaPlace,
+    schema: SourceSchema,
+    when: str,
+    default: str | None = None,
+) -> SchemaEvent:
+    """Note what a table did about one change."""
+    event = SchemaEvent(
+        kind=change.kind.value,
+        column=".".join(change.path) if len(change.path) > 1 else change.column,
+        place=place,
+        default=default,
+        text=", ".join(statement(step) for step in steps),
+        when=when,
+    )
+    if change.kind is ChangeKind.RENAME_COLUMN:
+        return replace(event, to=change.to)
+    if change.kind is ChangeKind.CHANGE_TYPE:
+        new = next(c.type for c in schema.columns if c.name == change.column)
+        return replace(event, to=steps[0].to, type=new.whole)
+    return event
+
+
+def since(place: SchemaPlace, events: Sequence[SchemaEvent]) -> tuple[SchemaEvent, ...]:
+    """Give what a table did after a place in the source's log."""
+    for number, event in enumerate(events):
+        if _before(place, event.place):
+            return tuple(events[number:])
+    return ()
+
+
+def _before(place: SchemaPlace, other: SchemaPlace) -> bool:
+    """Say whether one place is before another; after a failover the time says so."""
+    later = None not in (place.time, other.time) and (place.time or 0) > (other.time or 0)
+    return 0 <= place.position < other.position and not later
