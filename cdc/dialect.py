@@ -35,6 +35,14 @@ class DocumentedType:
     note: str = ""  # what happens at the edges, beyond what is said of the schema
 
 
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """What a database's own catalog knows of a column, beyond its type."""
+
+    identity: int | None = None  # stays when the column gets another name
+    comment: str = ""
+
+
 def as_sent(source: SourceType) -> SourceType:
     """Take a type for what its message says."""
     return source
@@ -69,6 +77,8 @@ class Dialect:
     columns: "Callable[[str, SourceTable, Mapping[str, str]], tuple[SourceColumn, ...]] | None" = (
         None
     )
+    # Reads from the database at a URL what messages do not say of a table's columns.
+    facts: "Callable[[str, SourceTable], Mapping[str, ColumnFacts]] | None" = None
     # The database's types as Debezium sends them, for the types page.
     source_types: tuple[DocumentedType, ...] = ()
     # Whether tests run against the real server, or against messages in the documented form alone.

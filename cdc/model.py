@@ -31,6 +31,8 @@ KEY_PROPERTY: Final = RESERVED + "key"
 # What the table did to follow its source's columns, and defaults that old rows still lack.
 SCHEMA_LOG_PROPERTY: Final = RESERVED + "schema_log"
 BACKFILL_PROPERTY: Final = RESERVED + "backfill"
+# What the source's own catalog knows the columns by.
+IDENTITIES_PROPERTY: Final = RESERVED + "identities"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 
@@ -157,6 +159,7 @@ class StepKind(StrEnum):
     RENAME = "rename"
     TYPE = "type"
     OPTIONAL = "optional"
+    COMMENT = "comment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +169,7 @@ class ColumnStep:
     kind: StepKind
     path: tuple[str, ...]
     type: Any = None  # an Iceberg type
-    to: str | None = None  # the new name
+    to: str | None = None  # the new name, or the comment
     after: str | None = None  # the column behind which a new one goes
 
 

@@ -53,5 +53,7 @@ def _take(update: Any, gateway: Any, step: ColumnStep, types: Any, schema: Any) 
                 # Rows with a null in their key cannot be told apart by Iceberg's own rules.
                 update.setIdentifierFields(gateway.jvm.java.util.ArrayList())
             update.makeColumnOptional(name)
+        case StepKind.COMMENT:
+            update.updateColumnDoc(name, step.to)
         case _:
             assert_never(step.kind)

@@ -70,6 +70,7 @@ class ChangeKind(StrEnum):
     WIDEN_TYPE = "widen_type"
     CHANGE_TYPE = "change_type"
     NULLABILITY = "nullability"
+    COMMENT = "comment"
 
 
 class SchemaChange(StrEnum):

@@ -6,14 +6,14 @@ says of a column counts more. Everything else is inferred from the values, and s
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
 
 from cdc.config import MirrorConfig, reveal
 from cdc.config.type_choices import parse_type_choice
-from cdc.dialect import Dialect
+from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError
 from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceTable, SourceType
 from cdc.schema import guessable_columns
@@ -110,6 +110,23 @@ class Declarations:
                 told.columns = columns
                 changed.append(topic)
         return changed
+
+    def facts(self, table: SourceTable) -> Mapping[str, ColumnFacts]:
+        """Ask the source's catalog what messages do not say; nothing where nobody tells it.
+
+        Raises:
+            MirrorError: The database is down, and may tell later.
+        """
+        url, read = self._config.source.url, self._dialect.facts
+        if url is None or read is None:
+            return {}
+        try:
+            return read(reveal(url), table)
+        except MirrorError as error:
+            if error.retryable:
+                raise
+            logger.warning("catalog table=%s tells nothing: %s", table, error)
+            return {}
 
     def warn(self, topic: str, table: str, columns: Iterable[SourceColumn]) -> None:
         """Say once which of a table's columns have inferred types."""

@@ -9,24 +9,27 @@ from datetime import UTC, datetime
 
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text, view
-from cdc.dialect import Dialect
+from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError, SchemaChangeError
-from cdc.model import BACKFILL_PROPERTY, SchemaEvent, SchemaPlace, SourceSchema
+from cdc.model import BACKFILL_PROPERTY, RESERVED, SchemaEvent, SchemaPlace, SourceSchema
 from cdc.runtime.declared import Declarations
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.schema import (
     DAY,
     ColumnChange,
     Decision,
+    Renames,
     arrow_type,
     decide,
     difference,
     event_of,
     fitted,
+    identities_property,
     key_property,
     log_property,
     mirror_columns,
     since,
+    told_renames,
 )
 
 logger = logging.getLogger(__name__)
@@ -49,11 +52,12 @@ class Evolution:
         later = since(place, mirrored.events)
         if later and view(schema, later, mirrored.table.schema.column_names) is not None:
             return  # from before: the decoder knows what became of its columns
-        decision = self._decision(mirrored, schema, newest=not later)
-        if decision.refused:
-            raise SchemaChangeError(str(mirrored.source), decision.refused)
-        if decision.steps:
-            self._alter(mirrored, schema, place, decision)
+        if not self._decision(mirrored, schema, newest=not later).idle:
+            facts = self._declarations.facts(mirrored.source)
+            decision = self._decision(mirrored, schema, newest=not later, facts=facts)
+            if decision.refused:
+                raise SchemaChangeError(str(mirrored.source), decision.refused)
+            self._alter(mirrored, schema, place, decision, facts)
             mirrored.known.clear()  # what fitted the old columns need not fit the new ones
         mirrored.known.add(schema)
         mirrored.plan = None
@@ -66,8 +70,7 @@ class Evolution:
         for schema in schemas:
             with suppress(MirrorError):
                 schema = self._fitted(mirrored, schema)
-                decision = self._decision(mirrored, schema, newest=True)
-                if not decision.steps and not decision.refused:
+                if self._decision(mirrored, schema, newest=True).idle:
                     mirrored.known.add(schema)
                     mirrored.plan = None
 
@@ -79,20 +82,40 @@ class Evolution:
         self._declarations.warn(mirrored.topic, str(mirrored.table.name), fit.columns)
         return fit
 
-    def _decision(self, mirrored: MirroredTable, schema: SourceSchema, newest: bool) -> Decision:
+    def _decision(
+        self,
+        mirrored: MirroredTable,
+        schema: SourceSchema,
+        *,
+        newest: bool,
+        facts: Mapping[str, ColumnFacts] | None = None,
+    ) -> Decision:
         name, rule, table = str(mirrored.source), mirrored.rule, mirrored.table
+        columns = mirror_columns(schema, name, self._dialect, rule)
+        told = self._renames(mirrored, schema, facts or {})
         found = difference(
             table.schema,
-            mirror_columns(schema, name, self._dialect, rule),
+            columns,
             name,
             mirrored.key,
-            renames=rule.renames,
+            renames={**told.names, **rule.renames},
             # What is guessed from values lacks every column that had none.
             newest=newest and not schema.inferred,
+            told_apart=told.complete,
+            comments={column: fact.comment for column, fact in (facts or {}).items()},
         )
         taken = [column.name for column in table.schema.fields]
         partitioned = {field.column for field in table.partition_spec[1]}
         return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY))
+
+    def _renames(
+        self, mirrored: MirroredTable, schema: SourceSchema, facts: Mapping[str, ColumnFacts]
+    ) -> Renames:
+        """Ask what the catalog tells of columns with another name."""
+        table = [c.name for c in mirrored.table.schema.fields if not c.name.startswith(RESERVED)]
+        excluded = mirrored.rule.exclude
+        source = [column.name for column in schema.columns if column.name not in excluded]
+        return told_renames(table, source, mirrored.identities, facts)
 
     def _alter(
         self,
@@ -100,6 +123,7 @@ class Evolution:
         schema: SourceSchema,
         place: SchemaPlace,
         decision: Decision,
+        facts: Mapping[str, ColumnFacts],
     ) -> None:
         when = datetime.now(UTC).isoformat(timespec="seconds")
         defaults = self._defaults(mirrored, schema, decision)
@@ -109,8 +133,14 @@ class Evolution:
         ]
         steps = [step for _, taken in decision.steps for step in taken]
         columns = mirror_columns(schema, str(mirrored.source), self._dialect, mirrored.rule)
-        noted = {**log_property((*mirrored.events, *events))}
-        if any(change.kind is ChangeKind.RENAME_COLUMN for change, _ in decision.steps):
+        renamed = {
+            change.column: change.to
+            for change, _ in decision.steps
+            if change.kind is ChangeKind.RENAME_COLUMN and change.to is not None
+        }
+        noted = log_property((*mirrored.events, *events))
+        noted |= identities_property(facts, mirrored.identities, renamed)
+        if renamed:
             noted |= key_property(columns)
         if defaults and mirrored.rule.mode is not ApplyMode.APPEND:
             noted[BACKFILL_PROPERTY] = json.dumps({**mirrored.backfill, **defaults})

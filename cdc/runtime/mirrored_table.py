@@ -28,7 +28,7 @@ from cdc.model import (
 )
 from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.target_plan import TargetPlan
-from cdc.schema import key_of, read_log
+from cdc.schema import key_of, read_identities, read_log
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +82,11 @@ class MirroredTable:
     def events(self) -> tuple[SchemaEvent, ...]:
         """What the table did to follow its source."""
         return read_log(self.table.properties)
+
+    @property
+    def identities(self) -> dict[str, int]:
+        """What the source's catalog knew the columns by."""
+        return read_identities(self.table.properties)
 
     @property
     def backfill(self) -> dict[str, str]:

@@ -43,6 +43,7 @@ from cdc.schema import (
     arrow_schema,
     created,
     iceberg_schema,
+    identities_property,
     joined,
     key_property,
     log_property,
@@ -299,6 +300,7 @@ class Tables:
     ) -> MirroredTable:
         name = self._name(rule, source)
         columns = mirror_columns(schema, str(source), self._dialect, rule)
+        facts = self.declarations.facts(source)
         properties = {
             **TABLE_PROPERTIES,
             "format-version": str(rule.format_version),
@@ -306,9 +308,11 @@ class Tables:
             TOPIC_PROPERTY: topic,
             **key_property(columns),
             **log_property([created(place, datetime.now(UTC).isoformat(timespec="seconds"))]),
+            **identities_property(facts),
         }
+        comments = {column: fact.comment for column, fact in facts.items()}
         table = self.catalog.create(
-            name, iceberg_schema(columns, rule), properties, self._location(name)
+            name, iceberg_schema(columns, rule, comments), properties, self._location(name)
         )
         logger.info("created table=%s topic=%s", name, topic)
         return self._adopt(topic, source, rule, table)

@@ -6,6 +6,7 @@ from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
 from cdc.schema.partitioning import check_partition
 from cdc.schema.policy import DAY, Decision, decide, statement
 from cdc.schema.quarantine import quarantine_schema
+from cdc.schema.renames import Renames, identities_property, read_identities, told_renames
 from cdc.schema.schema_log import created, event_of, log_property, read_log, since
 from cdc.schema.table_key import key_of, key_property
 from cdc.schema.table_mode import check_mode
@@ -16,6 +17,7 @@ __all__ = [
     "DAY",
     "ColumnChange",
     "Decision",
+    "Renames",
     "SchemaDifference",
     "arrow_schema",
     "arrow_type",
@@ -28,6 +30,7 @@ __all__ = [
     "fitted",
     "guessable_columns",
     "iceberg_schema",
+    "identities_property",
     "joined",
     "key_of",
     "key_property",
@@ -35,10 +38,12 @@ __all__ = [
     "mirror_columns",
     "own_columns",
     "quarantine_schema",
+    "read_identities",
     "read_log",
     "since",
     "source_schema",
     "statement",
     "table_location",
     "target_name",
+    "told_renames",
 ]

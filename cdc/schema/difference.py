@@ -32,7 +32,7 @@ class ColumnChange:
     path: tuple[str, ...]  # of the table's column, or of a part of it
     old: IcebergType | None = None
     new: IcebergType | None = None
-    to: str | None = None  # the column's new name
+    to: str | None = None  # the column's new name, or comment
     after: str | None = None  # the column that stands before a new one
 
     @property
@@ -75,6 +75,7 @@ def difference(
     renames: Mapping[str, str] | None = None,
     newest: bool = False,
     told_apart: bool = False,
+    comments: Mapping[str, str] | None = None,
 ) -> SchemaDifference:
     """Compare a table's schema with what its source has.
 
@@ -90,6 +91,7 @@ def difference(
             An older schema may lack columns that came later.
         told_apart: Whether whoever knows of the renames knows of all of them. Otherwise a column
             that is gone, while another is new, may have been renamed, and is not called gone.
+        comments: What the source says of its columns, where somebody knows.
     """
     old = {c.name: c for c in schema.fields if not c.name.startswith(RESERVED)}
     new = {c.name: c for c in columns}
@@ -117,6 +119,12 @@ def difference(
             if old[column.name].required and not column.required:
                 found.append(ColumnChange(ChangeKind.NULLABILITY, (column.name,)))
         before = column.name
+    found += [
+        ColumnChange(ChangeKind.COMMENT, (column.name,), to=comments[column.name])
+        for column in columns
+        if newest and comments and column.name in comments
+        if comments[column.name] != ((old[column.name].doc or "") if column.name in old else "")
+    ]
     if newest and (told_apart or not added):
         gone = [name for name in old if name not in new]
         found += [

@@ -4,6 +4,7 @@ Nothing is rounded or cut: what Iceberg has no exact type for becomes text, and 
 exact conversion is refused before anything is written.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -131,7 +132,11 @@ def mirror_columns(
     return tuple(columns)
 
 
-def iceberg_schema(columns: tuple[MirrorColumn, ...], rule: ResolvedRule | None = None) -> Schema:
+def iceberg_schema(
+    columns: tuple[MirrorColumn, ...],
+    rule: ResolvedRule | None = None,
+    comments: Mapping[str, str] | None = None,
+) -> Schema:
     """Put columns into a schema with fresh ids, the mirror's own behind those of the source.
 
     The key's columns are its identifier fields where Iceberg allows that: none may be null or a
@@ -139,7 +144,11 @@ def iceberg_schema(columns: tuple[MirrorColumn, ...], rule: ResolvedRule | None 
     """
     rule = rule or ResolvedRule()
     whole = (*columns, *own_columns(rule))
-    fields = [NestedField(place, c.name, c.type, c.required) for place, c in enumerate(whole, 1)]
+    docs = {name: comment for name, comment in (comments or {}).items() if comment}
+    fields = [
+        NestedField(place, c.name, c.type, c.required, docs.get(c.name))
+        for place, c in enumerate(whole, 1)
+    ]
     exact = all(
         c.required and not isinstance(c.type, FloatType | DoubleType) for c in columns if c.key
     )

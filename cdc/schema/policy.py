@@ -19,6 +19,11 @@ class Decision:
     steps: tuple[tuple[ColumnChange, tuple[ColumnStep, ...]], ...]
     refused: tuple[str, ...]
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to decide about."""
+        return not self.steps and not self.refused
+
 
 def decide(
     difference: SchemaDifference,
@@ -43,7 +48,7 @@ def decide(
         refused.append(f"its key from ({old}) to ({new})")
     for change in difference.changes:
         policy = rule.policy(change.kind)
-        if policy is SchemaChange.FAIL:
+        if policy is SchemaChange.FAIL and change.kind is not ChangeKind.COMMENT:
             refused.append(str(change))
             continue
         in_key = change.column in (*difference.old_key, *difference.new_key)
@@ -84,6 +89,9 @@ def _steps(
         case ChangeKind.NULLABILITY:
             if not ignored:
                 yield ColumnStep(StepKind.OPTIONAL, change.path)
+        case ChangeKind.COMMENT:
+            if policy in (SchemaChange.EVOLVE, SchemaChange.LENIENT):
+                yield ColumnStep(StepKind.COMMENT, change.path, to=change.to)
         case ChangeKind.DROP_COLUMN:
             # Without its column a partition could not be told any more.
             if policy is SchemaChange.EVOLVE and change.column not in partitioned:
@@ -123,5 +131,8 @@ def statement(step: ColumnStep) -> str:
             return f"ALTER COLUMN {name} TYPE {step.type}"
         case StepKind.OPTIONAL:
             return f"ALTER COLUMN {name} DROP NOT NULL"
+        case StepKind.COMMENT:
+            comment = (step.to or "").replace("'", "''")
+            return f"ALTER COLUMN {name} COMMENT '{comment}'"
         case _:
             assert_never(step.kind)

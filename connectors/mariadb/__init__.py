@@ -1,7 +1,7 @@
 """MariaDB through its binary log."""
 
 from cdc.dialect import Dialect
-from connectors.mariadb.catalog import columns
+from connectors.mariadb.catalog import columns, facts
 from connectors.mariadb.connector_config import connector_config
 from connectors.mariadb.position import POSITION_FIELDS, position
 from connectors.mariadb.probe import probe
@@ -20,6 +20,7 @@ DIALECT = Dialect(
     source_types=SOURCE_TYPES,
     understood=understood,
     columns=columns,
+    facts=facts,
     proven=True,
     exact_snapshot=True,
 )

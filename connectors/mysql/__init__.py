@@ -1,7 +1,7 @@
 """MySQL through its binary log."""
 
 from cdc.dialect import Dialect
-from connectors.mysql.catalog import columns
+from connectors.mysql.catalog import columns, facts
 from connectors.mysql.connector_config import connector_config
 from connectors.mysql.position import POSITION_FIELDS, position
 from connectors.mysql.probe import probe
@@ -20,6 +20,7 @@ DIALECT = Dialect(
     source_types=SOURCE_TYPES,
     understood=understood,
     columns=columns,
+    facts=facts,
     proven=True,
     exact_snapshot=True,
 )

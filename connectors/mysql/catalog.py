@@ -1,9 +1,11 @@
 """A table's columns from MySQL's or MariaDB's own catalog, in the types that Debezium writes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from cdc.dialect import ColumnFacts
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceTable, SourceType
 from connectors import debezium_types as debezium
@@ -26,6 +28,11 @@ _COLUMNS = """
     FROM information_schema.COLUMNS
     WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
     ORDER BY ORDINAL_POSITION
+"""
+_FACTS = """
+    SELECT COLUMN_NAME, COLUMN_COMMENT
+    FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
 """
 _OPTION = re.compile(r"'((?:[^']|'')*)'")
 _UNSIGNED_DIGITS = 20  # of 2^64 - 1
@@ -56,6 +63,29 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
         SourceDownError: The database does not answer.
         SourceCatalogError: It refuses the login or the query.
     """
+    rows = _asked(url, table, _COLUMNS)
+    settings = {**MODES, **modes}
+    found = [
+        CatalogColumn(str(name), str(kind).lower(), str(whole), *(int(n or 0) for n in numbers))
+        for name, kind, whole, *numbers in rows
+    ]
+    described = ((column.name, _source_type(column, settings)) for column in found)
+    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
+
+
+def facts(url: str, table: SourceTable) -> dict[str, ColumnFacts]:
+    """Read what messages do not say of a table's columns; nothing tells a new name from a column.
+
+    Raises:
+        SourceUnreachableError: The URL is none.
+        SourceDownError: The database does not answer.
+        SourceCatalogError: It refuses the login or the query.
+    """
+    return {str(name): ColumnFacts(None, comment) for name, comment in _asked(url, table, _FACTS)}
+
+
+def _asked(url: str, table: SourceTable, query: str) -> "Sequence[Sequence[Any]]":
+    """Ask the database for something about a table, and translate what it refuses."""
     import pymysql
 
     address = read_database_url(url, "The database", 3306)
@@ -69,21 +99,14 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
             charset="utf8mb4",
         )
         with connection, connection.cursor() as cursor:
-            cursor.execute(_COLUMNS, (table.database, table.table))
-            rows = cursor.fetchall()
+            cursor.execute(query, (table.database, table.table))
+            return cursor.fetchall()
     except pymysql.MySQLError as error:
         reason = str(error.args[-1] if error.args else error)
         down = isinstance(error, pymysql.OperationalError) and error.args[0] not in REFUSALS
         if down:
             raise SourceDownError("The database", reason) from error
         raise SourceCatalogError(str(table), reason) from error
-    settings = {**MODES, **modes}
-    found = [
-        CatalogColumn(str(name), str(kind).lower(), str(whole), *(int(n or 0) for n in numbers))
-        for name, kind, whole, *numbers in rows
-    ]
-    described = ((column.name, _source_type(column, settings)) for column in found)
-    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
 
 
 def _source_type(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType | None:

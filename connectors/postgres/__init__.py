@@ -1,7 +1,7 @@
 """PostgreSQL through pgoutput."""
 
 from cdc.dialect import Dialect
-from connectors.postgres.catalog import columns
+from connectors.postgres.catalog import columns, facts
 from connectors.postgres.connector_config import connector_config
 from connectors.postgres.position import POSITION_FIELDS, position
 from connectors.postgres.probe import probe
@@ -19,6 +19,7 @@ DIALECT = Dialect(
     probe=probe,
     source_types=SOURCE_TYPES,
     columns=columns,
+    facts=facts,
     proven=True,
     exact_snapshot=True,
 )

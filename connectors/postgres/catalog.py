@@ -4,14 +4,20 @@ Every decision here repeats one of Debezium's PostgreSQL connector: it knows the
 their ids, those of extensions by their names alone, and a domain as the type it stands for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+from cdc.dialect import ColumnFacts
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceTable, SourceType
 from connectors import debezium_types as debezium
 from connectors.debezium_types import BINARY_MODE, DECIMAL_MODE, TIME_MODE
 from connectors.postgres.probe import ANSWER_SECONDS, check_address
+
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 DOWN = ("08", "53", "57")  # connection lost, no room for another, shutting down
 MODES: Mapping[str, str] = {
@@ -37,6 +43,14 @@ _COLUMNS = """
     WHERE n.nspname = %(schema)s AND c.relname = %(table)s AND c.relkind IN ('r', 'p')
       AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY a.attnum
+"""
+_FACTS = """
+    SELECT a.attname, c.oid::bigint * 65536 + a.attnum, col_description(c.oid, a.attnum)
+    FROM pg_catalog.pg_attribute a
+    JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %(schema)s AND c.relname = %(table)s AND c.relkind IN ('r', 'p')
+      AND a.attnum > 0 AND NOT a.attisdropped
 """
 _TYPES = """
     WITH RECURSIVE reached(oid) AS (
@@ -80,6 +94,38 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
         SourceDownError: The database does not answer, or lets nobody in.
         SourceCatalogError: It is another database, or refuses the query.
     """
+    with _connected(url, table) as connection:
+        found = connection.execute(_COLUMNS, _names(table)).fetchall()
+        oids = {"oids": [oid for _, oid, _ in found]}
+        rows = connection.execute(_TYPES, oids).fetchall()
+    types = {row[0]: CatalogType(*row) for row in rows}
+    settings = {**MODES, **modes}
+    described = ((name, _source_type(types, oid, typmod, settings)) for name, oid, typmod in found)
+    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
+
+
+def facts(url: str, table: SourceTable) -> dict[str, ColumnFacts]:
+    """Read what messages do not say of a table's columns; a lost table has none.
+
+    A column's number stays when its name changes, and is never given to another one.
+
+    Raises:
+        SourceUnreachableError: The URL is none.
+        SourceDownError: The database does not answer, or lets nobody in.
+        SourceCatalogError: It is another database, or refuses the query.
+    """
+    with _connected(url, table) as connection:
+        found = connection.execute(_FACTS, _names(table)).fetchall()
+    return {name: ColumnFacts(identity, comment or "") for name, identity, comment in found}
+
+
+def _names(table: SourceTable) -> dict[str, str]:
+    return {"schema": table.schema, "table": table.table}
+
+
+@contextmanager
+def _connected(url: str, table: SourceTable) -> "Iterator[Connection[tuple[Any, ...]]]":
+    """Open the database of a table, and translate what it refuses."""
     import psycopg
 
     check_address(url)
@@ -88,20 +134,13 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
             if table.database not in ("", connection.info.dbname):
                 other = f"this is {connection.info.dbname}, the topic is of {table.database}"
                 raise SourceCatalogError(str(table), other)
-            names = {"schema": table.schema, "table": table.table}
-            found = connection.execute(_COLUMNS, names).fetchall()
-            oids = {"oids": [oid for _, oid, _ in found]}
-            rows = connection.execute(_TYPES, oids).fetchall()
+            yield connection
     except psycopg.Error as error:
         reason = str(error).strip().split("\n")[0]
         # An error that ends a connection, or lets none begin, has no code, or one of these.
         if (error.sqlstate or "08")[:2] in DOWN:
             raise SourceDownError("PostgreSQL", reason) from error
         raise SourceCatalogError(str(table), reason) from error
-    types = {row[0]: CatalogType(*row) for row in rows}
-    settings = {**MODES, **modes}
-    described = ((name, _source_type(types, oid, typmod, settings)) for name, oid, typmod in found)
-    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
 
 
 def _source_type(

@@ -1,0 +1,89 @@
+"""What only the source's own catalog tells of columns: comments, and what was renamed."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdc.config import MirrorConfig
+from cdc.model import SourceTable
+from cdc.observe import RunSummary
+from cdc.runtime.mirror import Mirror
+from connectors import DIALECTS
+from tests.conftest import Configure, OpenSource
+from tests.integration.databases import Source, mirrored
+
+
+def run_once(spark: SparkSession, config: MirrorConfig) -> RunSummary:
+    return Mirror(spark, config, threading.Event()).run(once=True)
+
+
+@pytest.mark.parametrize("connector", ["postgres", "mariadb"])
+def test_comments_and_numbers_of_columns_are_read(connector: str, open_source: OpenSource) -> None:
+    source = open_source(connector)
+    schema = "public" if connector == "postgres" else source.name
+    table = SourceTable(source.name, source.name, schema, "items")
+    if connector == "postgres":
+        source.execute(
+            "CREATE TABLE items (id int PRIMARY KEY, a text)",
+            "COMMENT ON COLUMN items.a IS 'it''s a'",
+        )
+    else:
+        source.execute("CREATE TABLE items (id int PRIMARY KEY, a text COMMENT 'it''s a')")
+    read = DIALECTS[connector].facts
+    assert read is not None
+    before = read(source.endpoint.url, table)
+
+    source.execute("ALTER TABLE items RENAME COLUMN a TO b", "ALTER TABLE items ADD COLUMN a int")
+    after = read(source.endpoint.url, table)
+
+    assert (before["id"].comment, before["a"].comment) == ("", "it's a")
+    assert after["b"].comment == "it's a"
+    if connector == "postgres":
+        assert after["b"].identity == before["a"].identity != after["a"].identity
+    else:
+        assert {fact.identity for fact in after.values()} == {None}
+    assert read(source.endpoint.url, replace(table, table="no_such")) == {}
+
+
+@pytest.fixture
+def source(open_source: OpenSource) -> Source:
+    return open_source("postgres")
+
+
+def test_renamed_dropped_and_new_columns_are_told_apart_by_the_catalog(
+    spark: SparkSession, configure: Configure, source: Source
+) -> None:
+    source.execute(
+        "CREATE TABLE items (id int PRIMARY KEY, a text, b int, c text)",
+        "COMMENT ON COLUMN items.a IS 'first'",
+        "INSERT INTO items VALUES (1, 'one', 1, 'x'), (2, 'two', 2, 'y')",
+    )
+    source.register("public.items")
+    config = configure(topics=f"{source.name}.public.items", servers=source.topics.servers)
+    config = replace(config, source=replace(config.source, url=source.endpoint.url))
+    topic, table = f"{source.name}.public.items", f"shop.{source.name}.items"
+    source.topics.wait_for(topic, 2)
+    assert run_once(spark, config).exit_code == 0
+    comments = {row.col_name: row.comment for row in spark.sql(f"DESCRIBE {table}").collect()}
+
+    # While the mirror is away: a has two new names, one after the other; b is gone, d is new.
+    source.execute(
+        "ALTER TABLE items RENAME COLUMN a TO between",
+        "UPDATE items SET between = 'zwei' WHERE id = 2",
+        "ALTER TABLE items RENAME COLUMN between TO name",
+        "ALTER TABLE items DROP COLUMN b",
+        "ALTER TABLE items ADD COLUMN d int",
+        "INSERT INTO items VALUES (3, 'three', 'z', 3)",
+    )
+    source.topics.wait_for(topic, 4)
+    assert run_once(spark, config).exit_code == 0
+
+    assert comments["a"] == "first"
+    found = mirrored(spark, table).sort_by("id").to_pylist()
+    assert found == [
+        {"id": 1, "name": "one", "c": "x", "d": None},
+        {"id": 2, "name": "zwei", "c": "y", "d": None},
+        {"id": 3, "name": "three", "c": "z", "d": 3},
+    ]
