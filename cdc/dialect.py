@@ -83,6 +83,11 @@ class Dialect:
     source_types: tuple[DocumentedType, ...] = ()
     # Whether tests run against the real server, or against messages in the documented form alone.
     proven: bool = False
+    # The fields of the source block that `fresh` reads, with their JSON type.
+    snapshot_fields: Mapping[str, str] = field(default_factory=dict)
+    # Tells the rows of a snapshot that a connector takes where it knows of no place to go on from:
+    # what such a snapshot lacks is gone. One that somebody asks for may be of some rows only.
+    fresh: "Callable[[Mapping[str, pa.Array]], pa.Array] | None" = None
     # Whether a row that the snapshot read never comes as an insert after it, so that an insert can
     # be told to be a new row.
     exact_snapshot: bool = False

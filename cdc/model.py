@@ -151,28 +151,6 @@ class SchemaEvent:
     new_schema: int | None = None
 
 
-class StepKind(StrEnum):
-    """What can be done to a column."""
-
-    ADD = "add"
-    DROP = "drop"
-    RENAME = "rename"
-    TYPE = "type"
-    OPTIONAL = "optional"
-    COMMENT = "comment"
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnStep:
-    """One thing to do to a table's columns."""
-
-    kind: StepKind
-    path: tuple[str, ...]
-    type: Any = None  # an Iceberg type
-    to: str | None = None  # the new name, or the comment
-    after: str | None = None  # the column behind which a new one goes
-
-
 @dataclass(frozen=True, slots=True)
 class SourceTable:
     """Which table of which database a change comes from."""
@@ -250,6 +228,8 @@ class Truncate:
     offset: int
     position: int
     time: int | None = None  # microseconds since 1970, as the source has it
+    # It stands right before a new snapshot of the whole table, and is no record.
+    snapshot: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +243,15 @@ class Ledger:
     account: Account = field(default_factory=Account)
     # The last truncate, as long as a partition may still hold changes from before it.
     truncate: Truncate | None = None
+    # Where in the source's log the last snapshot of the table stands: position and time.
+    snapshot: tuple[int, int | None] | None = None
 
     def to_json(self) -> str:
         """Write the ledger as the text that a snapshot summary carries."""
         marks = {str(p): [m.next_offset, m.position] for p, m in sorted(self.partitions.items())}
         a, t = self.account, self.truncate
         barrier = {"truncate": [t.partition, t.offset, t.position, t.time]} if t else {}
+        snapshot = {"snapshot": list(self.snapshot)} if self.snapshot else {}
         return json.dumps(
             {
                 "mirror": self.mirror,
@@ -281,6 +264,7 @@ class Ledger:
                 "duplicates": a.duplicates,
                 "quarantined": a.quarantined,
                 **barrier,
+                **snapshot,
             },
             separators=(",", ":"),
         )
@@ -293,7 +277,8 @@ class Ledger:
         counts = (raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
         account = Account(*counts, raw.get("quarantined", 0))  # older ledgers have none
         truncate = Truncate(*raw["truncate"]) if "truncate" in raw else None
-        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, truncate)
+        snapshot = tuple(raw["snapshot"]) if "snapshot" in raw else None
+        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, truncate, snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,6 +374,8 @@ class PartitionReport:
     files: tuple[WrittenFile, ...] = ()
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     bad: BadRecord | None = None  # the first of those that cannot be applied
+    # Where snapshots of the whole table begin.
+    snapshots: tuple[Truncate, ...] = ()
     quarantined: WrittenFile | None = None
     # Of changes that were applied before and are read again: the last of each row that lives, as an
     # Arrow table, or None.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
-from cdc.model import ColumnStep, StepKind
+from cdc.columns import ColumnStep, StepKind
 
 
 def alter(

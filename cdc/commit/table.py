@@ -7,13 +7,14 @@ from typing import Any
 from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField
 
+from cdc.columns import ColumnStep
 from cdc.commit.alter import alter
 from cdc.commit.java_errors import translated
 from cdc.commit.java_values import joined_map, map_joiner
 from cdc.commit.live_files import FileChanges, read_changed_files, read_live_files
 from cdc.commit.partition_spec import change_spec, spec_fields
 from cdc.errors import PartitionError
-from cdc.model import ColumnStep, LiveFile, PartitionField, TableName, WrittenFile
+from cdc.model import LiveFile, PartitionField, TableName, WrittenFile
 
 
 class IcebergTable:

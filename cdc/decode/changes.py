@@ -47,6 +47,7 @@ class DecodedChanges:
     new_schemas: tuple[SourceSchema, ...] = ()
     places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)  # of the new schemas
     truncates: tuple[Truncate, ...] = ()
+    snapshots: tuple[Truncate, ...] = ()  # where the connector began anew with a snapshot
     tombstones: int = 0
     bad: tuple[BadRecord, ...] = ()
     # How many changes there are beyond one for each record: deletes of keys that rows left, and
@@ -79,6 +80,7 @@ def decode_changes(
         new_schemas=new,
         places=chunk.new,
         truncates=tuple(chunk.truncates),
+        snapshots=tuple(chunk.snapshots),
         tombstones=chunk.tombstones,
         bad=chunk.bad,
         extra=0 if new else chunk.extra,
@@ -98,6 +100,7 @@ class _Chunk:
         self.changes: list[pa.Table] = []
         self.extra = 0
         self.truncates: list[Truncate] = []
+        self.snapshots: list[Truncate] = []
         self.tombstones = 0
         self._deleted: list[int] = []  # flat rows marked as deleted, where they have no key
         self._rejected = Rejected()
@@ -144,6 +147,8 @@ class _Chunk:
         )
         self._rejected.add(bad)
         self.tables |= raw.tables
+        if raw.snapshot is not None:
+            self._note_snapshots(raw, np.flatnonzero(raw.snapshot.to_numpy(zero_copy_only=False)))
         is_truncate = pc.equal(raw.op, Op.TRUNCATE).to_numpy(zero_copy_only=False)
         if is_truncate.any():
             self._take_truncates(raw.take(np.flatnonzero(is_truncate)))
@@ -157,6 +162,17 @@ class _Chunk:
                     self._convert(part, schema)
                 else:
                     self._note_new(part, schema)
+
+    def _note_snapshots(self, raw: RawChanges, rows: Rows) -> None:
+        """Note where snapshots begin: all rows of one have the same place in the source's log."""
+        if not len(rows):
+            return
+        positions = raw.position.to_numpy(zero_copy_only=False)[rows]
+        for start in (0, *(np.flatnonzero(np.diff(positions)) + 1).tolist()):
+            place = int(rows[start])
+            offset, time = self.offsets[int(raw.rows[place])].as_py(), raw.time[place].value
+            begin = Truncate(self.partition, offset - 1, int(positions[start]) - 1, time, True)
+            self.snapshots.append(begin)
 
     def _by_era(self, raw: RawChanges) -> Iterator[tuple[int, RawChanges]]:
         """Part changes by how many changes of their table's columns came before them."""

@@ -57,6 +57,8 @@ class RawChanges:
     row: pa.StructArray
     tables: frozenset[SourceTable] = frozenset()
     before: pa.StructArray | None = None  # the rows as they were, where they were asked for
+    # Which of them are rows of a snapshot with which a connector begins anew.
+    snapshot: pa.Array | None = None
 
     def take(self, places: Rows) -> "RawChanges":
         """Choose some of the changes by their places, rising."""
@@ -67,8 +69,9 @@ class RawChanges:
             part.take(index) for part in (self.op, self.position, self.time, self.row)
         )
         before = None if self.before is None else self.before.take(index)
+        snapshot = None if self.snapshot is None else self.snapshot.take(index)
         rows = self.rows[places]
-        return RawChanges(self.layout, rows, op, position, time, row, self.tables, before)
+        return RawChanges(self.layout, rows, op, position, time, row, self.tables, before, snapshot)
 
     def as_deletes(self) -> "RawChanges":
         """Make the same changes deletes."""
@@ -126,6 +129,7 @@ def read_changes(
     rows = group.rows[raw.places]
     bad = [BadMessage(int(group.rows[b.row]), b.reason) for b in raw.bad]
     op, row, old, source, moments = parts(raw.table)
+    snapshot = _of_snapshot(op, source, dialect)
     good = np.ones(len(rows), bool)
     named = _named_by(topic, dialect) if layout.form is Form.FLAT else None
     for wrong, reason in (*_misfits(op, row, layout), _unnamed(source, dialect, named)):
@@ -141,7 +145,7 @@ def read_changes(
     # The flat row of a delete is the row as it was.
     image = (row if old is None else old) if before else None
     time = times(moments, len(rows))
-    changes = RawChanges(layout, rows, op, position, time, row, tables, image)
+    changes = RawChanges(layout, rows, op, position, time, row, tables, image, snapshot)
     return changes.take(np.flatnonzero(good)), bad
 
 
@@ -218,8 +222,8 @@ def _flat_fields(
 
 def _source_fields(dialect: Dialect) -> dict[str, SourceType]:
     names = ("name", "db", dialect.schema_field, dialect.table_field)
-    own = {name: SourceType(kind) for name, kind in dialect.position_fields.items()}
-    return dict.fromkeys(names, TEXT) | own
+    fields = {**dialect.position_fields, **dialect.snapshot_fields}
+    return dict.fromkeys(names, TEXT) | {n: SourceType(kind) for n, kind in fields.items()}
 
 
 def _misfits(op: pa.Array, row: pa.StructArray, layout: Layout) -> list[Verdict]:
@@ -264,6 +268,15 @@ def _source_tables(
         )
         for row in unique.to_pylist()
     )
+
+
+def _of_snapshot(op: pa.Array, source: dict[str, pa.Array], dialect: Dialect) -> pa.Array | None:
+    """Say which rows were read by a snapshot with which the connector began anew."""
+    read = pc.fill_null(pc.equal(op, Op.READ), False)
+    if dialect.fresh is None or not pc.any(read).as_py():
+        return None
+    fields = {name: source[name] for name in dialect.snapshot_fields}
+    return pc.and_(read, pc.fill_null(dialect.fresh(fields), False))
 
 
 def _named_by(topic: str, dialect: Dialect) -> SourceTable | None:

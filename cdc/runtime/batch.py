@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdc.decode import old_key
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
-from cdc.model import Account, PartitionReport, TargetId
+from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
 from cdc.plan import Key, in_order
 from cdc.runtime.batch_plan import BatchPlan
@@ -117,21 +117,31 @@ class BatchRunner:
     def _evolve(self, reports: Reports, plan: BatchPlan) -> Reports:
         """Step 3: let the tables follow what the tasks met, until nothing is new."""
         for _ in range(MOST_PASSES):
-            restless = [report for report in reports.values() if report.restless]
+            restless = {i: report for i, report in reports.items() if self._restless(report, plan)}
             if not restless:
                 return reports
-            again = [report for report in restless if self._follow(report, plan)]
-            reports = {i: report for i, report in reports.items() if not report.restless}
+            again = [report for report in restless.values() if self._follow(report, plan)]
+            reports = {i: report for i, report in reports.items() if i not in restless}
             reports |= self._write_again(again, plan)
-        for report in [report for report in reports.values() if report.restless]:
+        for report in [r for r in reports.values() if self._restless(r, plan)]:
             self._park(report, report.failure or RestlessTopicError(report.topic))
             del reports[report.id]
         return reports
 
+    def _restless(self, report: TargetReports, plan: BatchPlan) -> bool:
+        return report.restless or self._new_snapshot(report, plan) is not None
+
+    def _new_snapshot(self, report: TargetReports, plan: BatchPlan) -> Truncate | None:
+        """Tell where a snapshot begins that replaces what the table has, unless it is planned."""
+        if report.id not in self._tables:
+            return None
+        found = self._tables[report.id].new_snapshot(report.snapshots)
+        return found if found not in plan.truncates.get(report.id, ()) else None
+
     def _follow(self, report: TargetReports, plan: BatchPlan) -> bool:
         """Make a table fit; say whether its records are to be written again."""
-        failure = report.failure
-        if failure is None and not report.has_news:
+        failure, snapshot = report.failure, self._new_snapshot(report, plan)
+        if failure is None and not report.has_news and snapshot is None:
             failure = report.unreadable
         try:
             if failure is not None:
@@ -139,13 +149,15 @@ class BatchRunner:
             self._tables.evolve(report.id, report.news)
             for mirrored in self._tables.lacking_defaults():
                 self._rows.fill_defaults(mirrored)
-            if report.truncates:
+            if report.truncates or snapshot is not None:
                 mirrored = self._tables[report.id]
-                truncates = in_order((*plan.truncates.get(report.id, ()), *report.truncates))
+                known = plan.truncates.get(report.id, ())
+                begun = () if snapshot is None else (snapshot,)
+                truncates = in_order((*known, *report.truncates, *begun))
                 plan.truncates[report.id] = truncates
                 plan.rewinds[report.id] = mirrored.rewind(truncates)
                 self._rows.end_all(mirrored)
-            if report.missing is not None and not report.changes_plan:
+            if report.missing is not None and not report.changes_plan and snapshot is None:
                 self._look_up(report, report.missing, plan)
         except MirrorError as error:
             if error.retryable:

@@ -190,6 +190,26 @@ class MirroredTable:
         """The columns by which an equality delete finds its row."""
         return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
+    def new_snapshot(self, found: Sequence[Truncate]) -> Truncate | None:
+        """Tell whether a snapshot has begun anew, and where.
+
+        A connector that lost its place reads the whole table again, and tells nothing of the rows
+        that were deleted meanwhile: what such a snapshot does not have is gone. The first one ever
+        has nothing before it.
+
+        Args:
+            found: Where snapshots begin, oldest first.
+        """
+        if not found:
+            return None
+        known = self.ledger.snapshot if self.ledger is not None else _place_of(found[0])
+        newest = found[-1]
+        if known is None:
+            return newest
+        position, time = known
+        same = _place_of(newest)[0] == position
+        return newest if not same and (newest.time or 0) >= (time or 0) else None
+
     def rewind(self, truncates: Sequence[Truncate]) -> dict[int, PartitionMark]:
         """Find where to read partitions again that are ahead of truncates.
 
@@ -215,8 +235,13 @@ class MirroredTable:
                 yield Ledger.from_json(summary[LEDGER_PROPERTY])
 
 
+def _place_of(begin: Truncate) -> tuple[int, int | None]:
+    """Give the place in the source's log that all rows of a snapshot have."""
+    return begin.position + 1, begin.time
+
+
 def _past(partition: int, mark: PartitionMark, truncate: Truncate) -> bool:
     """Say whether a partition has been applied beyond a truncate."""
     if partition == truncate.partition:
-        return mark.next_offset > truncate.offset
+        return mark.next_offset > truncate.offset + 1
     return mark.position > truncate.position

@@ -73,6 +73,7 @@ class PartitionWork:
     table: SourceTable | None = None
     schemas: dict[SourceSchema, SchemaPlace] = field(default_factory=dict)
     truncates: list[Truncate] = field(default_factory=list)
+    snapshots: dict[tuple[int, int | None], Truncate] = field(default_factory=dict)
     changes: list[pa.Table] = field(default_factory=list)
     reread_changes: pa.Table | None = None  # that a history has, and which are not made again
     bad: list[BadRecord] = field(default_factory=list)
@@ -150,6 +151,9 @@ class PartitionWork:
         self.table = decoded.table or self.table
         self.schemas = dict(decoded.places) | self.schemas  # the first place counts
         self.truncates += decoded.truncates
+        if self.plan.rule.mode is ApplyMode.MIRROR:
+            for begin in decoded.snapshots:
+                self.snapshots.setdefault((begin.position, begin.time), begin)
         if decoded.bad:
             self.bad += decoded.bad
             offsets = pa.array([record.offset for record in decoded.bad])
@@ -267,6 +271,7 @@ class PartitionWork:
             account=account or Account(read=self.read),
             target=self.plan.name,
             bad=self.bad[0] if self.bad else None,
+            snapshots=tuple(self.snapshots.values()),
             news=news,
             failure=failure,
         )

@@ -91,6 +91,12 @@ class TargetReports:
         return tuple(t for p in self.partitions if p.news is not None for t in p.news.truncates)
 
     @property
+    def snapshots(self) -> tuple[Truncate, ...]:
+        """Where snapshots of the whole table begin, oldest first; one for each of them."""
+        found = {(t.time or 0, t.position): t for p in self.partitions for t in p.snapshots}
+        return tuple(found[place] for place in sorted(found))
+
+    @property
     def files(self) -> tuple[WrittenFile, ...]:
         """All files that were written for the table."""
         return tuple(file for p in self.partitions for file in p.files)

@@ -92,7 +92,11 @@ class TableCommit:
             for partition in (range(mirrored.width) if mirrored.width else marks)
         ):
             barrier = None  # every partition is past it
-        return Ledger(self.mirror, report.topic, number, marks, report.account, barrier)
+        snapshot = old.snapshot if old else None
+        for begin in report.snapshots:
+            if snapshot is None or (begin.time or 0) >= (snapshot[1] or 0):
+                snapshot = begin.position + 1, begin.time
+        return Ledger(self.mirror, report.topic, number, marks, report.account, barrier, snapshot)
 
 
 def _joined_bounds(

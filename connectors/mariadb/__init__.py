@@ -5,6 +5,7 @@ from connectors.mariadb.catalog import columns, facts
 from connectors.mariadb.connector_config import connector_config
 from connectors.mariadb.position import POSITION_FIELDS, position
 from connectors.mariadb.probe import probe
+from connectors.mariadb.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.mariadb.source_types import SOURCE_TYPES
 from connectors.mariadb.type_map import iceberg_type, understood
 
@@ -21,6 +22,8 @@ DIALECT = Dialect(
     understood=understood,
     columns=columns,
     facts=facts,
+    snapshot_fields=SNAPSHOT_FIELDS,
+    fresh=fresh,
     proven=True,
     exact_snapshot=True,
 )

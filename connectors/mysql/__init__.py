@@ -5,6 +5,7 @@ from connectors.mysql.catalog import columns, facts
 from connectors.mysql.connector_config import connector_config
 from connectors.mysql.position import POSITION_FIELDS, position
 from connectors.mysql.probe import probe
+from connectors.mysql.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.mysql.source_types import SOURCE_TYPES
 from connectors.mysql.type_map import iceberg_type, understood
 
@@ -21,6 +22,8 @@ DIALECT = Dialect(
     understood=understood,
     columns=columns,
     facts=facts,
+    snapshot_fields=SNAPSHOT_FIELDS,
+    fresh=fresh,
     proven=True,
     exact_snapshot=True,
 )

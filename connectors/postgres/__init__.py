@@ -5,6 +5,7 @@ from connectors.postgres.catalog import columns, facts
 from connectors.postgres.connector_config import connector_config
 from connectors.postgres.position import POSITION_FIELDS, position
 from connectors.postgres.probe import probe
+from connectors.postgres.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.postgres.source_types import SOURCE_TYPES
 from connectors.postgres.type_map import iceberg_type
 
@@ -20,6 +21,8 @@ DIALECT = Dialect(
     source_types=SOURCE_TYPES,
     columns=columns,
     facts=facts,
+    snapshot_fields=SNAPSHOT_FIELDS,
+    fresh=fresh,
     proven=True,
     exact_snapshot=True,
 )

@@ -12,7 +12,7 @@ from cdc.model import Account
 from cdc.runtime.table_commit import TableCommit
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, insert, truncate, update
+from tests.unit.messages import ORDERS, Message, Table, insert, snapshot_row, truncate, update
 
 
 @pytest.fixture
@@ -141,3 +141,58 @@ def test_a_failover_to_smaller_positions_is_not_taken_for_late(bench: Bench, tab
     bench.apply(insert({"id": 3}, table=table, partition=1, offset=1, lsn=5, source=late))
 
     assert [row[0] for row in rows(bench, table)] == [3]
+
+
+def read_anew(number: int, name: str, table: Table, lsn: int, **where: int) -> Message:
+    """A row of a snapshot with which the connector began anew."""
+    source = {"snapshot": "true", "sequence": f'[null,"{lsn}"]', "ts_ms": lsn}
+    return snapshot_row({"id": number, "name": name}, table=table, lsn=lsn, source=source, **where)
+
+
+def test_what_a_new_snapshot_lacks_is_gone(bench: Bench, table: Table) -> None:
+    def streamed(number: int, name: str, lsn: int, **where: int) -> Message:
+        row = {"id": number, "name": name}
+        return insert(row, table=table, lsn=lsn, source={"ts_ms": lsn}, **where)
+
+    first = [
+        read_anew(1, "a", table, 10, offset=0),
+        read_anew(2, "b", table, 10, offset=1),
+        read_anew(3, "c", table, 10, partition=1, offset=0),
+        streamed(4, "d", 20, partition=1, offset=1),
+    ]
+    bench.apply(*first)
+    ahead = streamed(5, "after", 60, partition=1, offset=2)
+    bench.apply(ahead)
+    bench.topic = [*first, ahead]
+
+    # 2, 3 and 4 were deleted while no connector was there; partition 1 was read ahead.
+    again = bench.apply(read_anew(1, "a2", table, 50, offset=2))
+    bench.apply(read_anew(6, "f", table, 50, offset=3))
+
+    assert rows(bench, table) == [(1, "a2"), (5, "after"), (6, "f")]
+    assert again.account.read - again.account.duplicates == 1
+
+
+def test_of_two_snapshots_in_the_first_batch_the_second_counts(bench: Bench, table: Table) -> None:
+    bench.apply(
+        read_anew(1, "a", table, 10, offset=0),
+        read_anew(2, "b", table, 10, offset=1),
+        read_anew(3, "late", table, 10, partition=1, offset=0),
+        read_anew(1, "a", table, 50, offset=2),
+    )
+
+    assert rows(bench, table) == [(1, "a")]
+
+
+def test_a_snapshot_that_somebody_asked_for_replaces_only_what_it_has(
+    bench: Bench, table: Table
+) -> None:
+    bench.apply(
+        read_anew(1, "a", table, 10, offset=0),
+        read_anew(2, "b", table, 10, offset=1),
+    )
+    asked = {"snapshot": "true", "sequence": '["50","50"]', "ts_ms": 50}
+
+    bench.apply(snapshot_row({"id": 1, "name": "x"}, table=table, lsn=50, source=asked, offset=2))
+
+    assert rows(bench, table) == [(1, "x"), (2, "b")]

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 400  # lines
 BANNED_NAMES = {"utils.py", "json.py", "types.py"}
 
-SHARED = {"cdc.errors", "cdc.model", "cdc.logical", "cdc.dialect"}
+SHARED = {"cdc.errors", "cdc.model", "cdc.columns", "cdc.logical", "cdc.dialect"}
 STAGES = {
     *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.index", "cdc.write"),
     *("cdc.commit", "cdc.apply", "cdc.maintain", "cdc.observe", "cdc.sandbox"),
@@ -18,6 +18,7 @@ STAGES = {
 MAY_IMPORT = {
     "cdc.errors": set[str](),
     "cdc.model": {"cdc.errors"},
+    "cdc.columns": set[str](),
     "cdc.logical": {"cdc.model"},
     "cdc.dialect": {"cdc.errors", "cdc.model", "cdc.logical"},
     "cdc.config": SHARED,

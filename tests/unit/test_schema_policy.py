@@ -3,8 +3,8 @@
 import pytest
 from pyiceberg.types import IcebergType, LongType, StringType
 
+from cdc.columns import ColumnStep
 from cdc.config import ChangeKind, ResolvedRule, SchemaChange
-from cdc.model import ColumnStep
 from cdc.schema import ColumnChange, Decision, SchemaDifference, decide, statement
 
 KEY = ("id",)
