@@ -62,6 +62,7 @@ class Model:
         self._log: Rows = []
         self._seen: set[tuple[int, int]] = set()
         self._truncates: list[Record] = []
+        self._snapshot: int | None = None  # the position of the last with which all began
         self._greatest: dict[int, int] = {}  # position, by partition
 
     def read(self, records: Iterable[Record]) -> None:
@@ -105,6 +106,8 @@ class Model:
 
     def _apply(self, record: Record) -> None:
         new = record.position > self._greatest.get(record.partition, -1)
+        if record.anew and record.position != self._snapshot:
+            self._begin_anew(record)
         if record.op == "t":
             self._truncate(record)
         elif not self._wiped(record):
@@ -135,6 +138,13 @@ class Model:
             if not held.deleted and (before or held.record.position <= record.position):
                 held.deleted = True
                 self._close(key, record.time)
+
+    def _begin_anew(self, record: Record) -> None:
+        """What a new snapshot does not have is gone; in a history nobody can say since when."""
+        if self._snapshot is not None:
+            for held in self._rows.values():
+                held.deleted = True
+        self._snapshot = record.position
 
     def _change(self, op: str, key: Key, row: Row, record: Record, new: bool) -> None:
         held = self._rows.get(key)

@@ -64,6 +64,8 @@ class Record:
     after: Row | None = None
     # The key that the row had until now: Debezium names it in a header of the insert.
     old_key: Row | None = None
+    # A row of a snapshot with which the connector began anew.
+    anew: bool = False
 
     @property
     def row(self) -> Row:
@@ -90,10 +92,15 @@ class Record:
             self._written(self.before),
             self._written(self.after),
             lsn=self.position,
-            source={"ts_ms": self.time},
+            source={"ts_ms": self.time, **(self._marks if self.anew else {})},
             **where,
         )
         return replace(made, value=b"no message at all") if self.op == GARBAGE else made
+
+    @property
+    def _marks(self) -> dict[str, str]:
+        """What tells a snapshot without a commit before it, as seen on a real server."""
+        return {"snapshot": "true", "sequence": f'[null,"{self.position}"]'}
 
     def _written(self, row: Row | None) -> Row | None:
         if row is None:
@@ -170,6 +177,15 @@ class Source:
     def snapshot(self, *values: Any, **where: int) -> Record:
         """The connector's snapshot reads one row."""
         return self._change("r", None, self._row(values), **where)
+
+    def begin_anew(self, *rows: Key) -> None:
+        """The connector lost its place and reads the whole table: these rows are all there are."""
+        position = self._clock.position + 1
+        with self.at_one_time():
+            for row in rows:
+                self._change("r", None, self._row(row), position=position)
+                records = self._batch().records
+                records[-1] = replace(records[-1], anew=True)
 
     def truncate(self, **where: int) -> Record:
         """TRUNCATE the table."""

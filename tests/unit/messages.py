@@ -341,6 +341,7 @@ def _source_schema(table: Table) -> Block:
         fields += [
             column("schema", "string", optional=False),
             column("table", "string", optional=False),
+            column("sequence", "string"),
             column("txId", "int64"),
             column("lsn", "int64"),
         ]

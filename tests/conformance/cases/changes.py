@@ -98,6 +98,20 @@ def second_snapshot_in_mid_stream_leaves_no_row_twice(s: Source) -> None:
     s.holds((1, "a2"), (2, "b"), (3, "c"))
 
 
+@case("F73", modes=("mirror", "soft", "append"))
+def rows_that_a_connector_which_began_anew_does_not_find_are_gone(s: Source) -> None:
+    """Snapshot of 1 to 3; UPDATE 1; the connector is lost, and 2 deleted; a snapshot of 1 and 3."""
+    s.begin_anew((1, "a"), (2, "b"), (3, "c"))
+    s.batch()
+    s.update(1, "a2")
+    s.batch()
+    s.begin_anew((1, "a2"), (3, "c"))
+    s.batch()
+    s.insert(4, "d")
+    s.insert(2, "again")
+    s.holds((1, "a2"), (2, "again"), (3, "c"), (4, "d"))
+
+
 @case("B26", "F73")
 def changes_go_on_after_a_second_snapshot(s: Source) -> None:
     """Snapshot of 1 and 2; the same snapshot again; in that batch UPDATE 1 and DELETE 2."""
