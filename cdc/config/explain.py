@@ -37,7 +37,7 @@ def problems_of(
     """
     found: dict[tuple[Part, ...], list[Problem]] = {}
     for error in errors:
-        path = _place(error["loc"], data, missing=error["type"].startswith("missing"))
+        path = place_of(error["loc"], data, missing=error["type"].startswith("missing"))
         for problem in _explained(error, path, read):
             known = found.setdefault(path, [])
             if problem not in known:
@@ -45,7 +45,7 @@ def problems_of(
     return found
 
 
-def _place(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
+def place_of(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
     """Cut a place off where it leaves the file; behind stands the alternative that was tried."""
     for depth, part in enumerate(loc):
         inside = isinstance(part, int) if isinstance(data, list) else isinstance(data, dict)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from cdc.config.explain import UNKNOWN, problems_of
+from cdc.config.explain import UNKNOWN, place_of, problems_of
 from cdc.config.paths import absolute_path, absolute_uri
 from cdc.config.prepare import prepare
 from cdc.config.secret import Secret
@@ -98,7 +98,7 @@ def _validated(raw: dict[str, Any], folder: str) -> tuple[MirrorConfig | None, l
     config, errors = _attempt(data)
     # A setting that is no secret, such as `name`, may be a reference too: its value is needed now.
     for error in errors:
-        path, secret = error["loc"], error["input"]
+        path, secret = place_of(error["loc"], data, missing=False), error["input"]
         if isinstance(secret, Secret) and error["type"] != UNKNOWN and path not in read:
             read[path] = secret
             try:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from dataclasses import MISSING
-from typing import Any, get_origin
+from typing import Any, get_args, get_origin
 
 from cdc.config.settings import MirrorConfig
 from cdc.config.shape import OPEN_TABLES, OPTIONS, Setting, all_settings, settings_of, written
@@ -33,6 +33,8 @@ def _value(setting: Setting) -> str:
         return " ".join(f"`{choice}`" for choice in setting.choices)
     if setting.path[-1] == OPTIONS:
         return "text"
+    if int in get_args(setting.hint):
+        return "number or share"
     kinds = {int: "whole number", bool: "true or false", tuple: "list", Mapping: "table"}
     return kinds.get(get_origin(setting.hint) or setting.hint, "text")
 

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar
 
 from cdc.config import checks, partitioning
+from cdc.config.ceiling import USUAL, Ceiling, ceiling
 from cdc.config.checks import STRICT, Check, Misfit, check_settings
 from cdc.config.choices import (
     ApplyMode,
@@ -51,6 +52,12 @@ class TableDefaults:
         Check(checks.format_version, before=True),
         "Iceberg's format of new tables; 3 has deletion vectors",
     ] = 2
+    max_quarantined: Annotated[
+        Ceiling,
+        Check(ceiling, before=True),
+        "Most bad records of one batch; with more, the table is parked and none goes into "
+        "quarantine. A share, such as 0.05, always allows 100",
+    ] = USUAL
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -120,6 +127,11 @@ class TableRule:
         Check(checks.format_version, before=True),
         "Instead of `tables.defaults.format_version`",
     ] = None
+    max_quarantined: Annotated[
+        Ceiling | None,
+        Check(ceiling, before=True),
+        "Instead of `tables.defaults.max_quarantined`",
+    ] = None
     partition: Annotated[
         tuple[str, ...],
         Check(partitioning.partition),
@@ -176,6 +188,7 @@ class ResolvedRule:
     schema_deny: tuple[ChangeKind, ...] = ()
     renames: Mapping[str, str] = field(default_factory=dict)
     format_version: int = 2
+    max_quarantined: Ceiling = USUAL
     partition: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     hash: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from cdc.errors.records import (
     RecordError,
     RestlessTopicError,
     SpreadKeyError,
+    TooManyBadRecordsError,
     TopicGrewError,
     UnwritableError,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "SourceUnreachableError",
     "SpreadKeyError",
     "StreamFailedError",
+    "TooManyBadRecordsError",
     "TopicGrewError",
     "UnindexableKeyError",
     "UnknownKeyError",

@@ -130,6 +130,27 @@ class RestlessTopicError(MirrorError):
         )
 
 
+class TooManyBadRecordsError(MirrorError):
+    """More records of a batch cannot be applied than the config lets into the quarantine."""
+
+    def __init__(
+        self, table: str, bad: int, read: int, allowed: int, place: tuple[int, int], reason: str
+    ) -> None:
+        super().__init__(table, bad, read, allowed, place, reason)
+        self.table, self.bad, self.read, self.allowed = table, bad, read, allowed
+        self.place, self.reason = place, reason
+
+    def __str__(self) -> str:
+        partition, offset = self.place
+        return (
+            f"{self.bad} of {self.read} records of {self.table} in one batch cannot be applied, "
+            f"and max_quarantined allows {self.allowed}. The first is at partition {partition}, "
+            f"offset {offset}: {self.reason}. Nothing of the batch was written for this table. "
+            "Remove the cause, or raise max_quarantined in its rule of the config; it then goes "
+            "on from there by itself."
+        )
+
+
 class AccountError(MirrorError):
     """The records of a table do not add up, so nothing of the batch was committed to it."""
 

@@ -119,14 +119,26 @@ class BatchRunner:
         for _ in range(MOST_PASSES):
             restless = {i: report for i, report in reports.items() if self._restless(report, plan)}
             if not restless:
-                return reports
+                return self._within_ceilings(reports)
             again = [report for report in restless.values() if self._follow(report, plan)]
             reports = {i: report for i, report in reports.items() if i not in restless}
             reports |= self._write_again(again, plan)
         for report in [r for r in reports.values() if self._restless(r, plan)]:
             self._park(report, report.failure or RestlessTopicError(report.topic))
             del reports[report.id]
-        return reports
+        return self._within_ceilings(reports)
+
+    def _within_ceilings(self, reports: Reports) -> Reports:
+        """Park the tables of which more is bad than the quarantine is for."""
+        kept: Reports = {}
+        for target, report in reports.items():
+            known = target in self._tables
+            excess = report.beyond(self._tables[target].rule.max_quarantined) if known else None
+            if excess is None:
+                kept[target] = report
+            else:
+                self._park(report, excess)
+        return kept
 
     def _restless(self, report: TargetReports, plan: BatchPlan) -> bool:
         return report.restless or self._new_snapshot(report, plan) is not None

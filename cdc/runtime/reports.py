@@ -6,7 +6,8 @@ from functools import reduce
 
 import pyarrow as pa
 
-from cdc.errors import MirrorError, NotDebeziumError
+from cdc.config.ceiling import Ceiling, most_quarantined
+from cdc.errors import MirrorError, NotDebeziumError, TooManyBadRecordsError
 from cdc.model import (
     Account,
     News,
@@ -56,6 +57,24 @@ class TargetReports:
                 bad = part.bad
                 return NotDebeziumError(self.topic, part.partition, bad.offset, bad.reason)
         return None
+
+    def beyond(self, ceiling: Ceiling) -> MirrorError | None:
+        """Say what is wrong where more records are bad than may go into quarantine."""
+        account = self.account
+        read = account.read - account.duplicates
+        allowed = most_quarantined(ceiling, read)
+        first = next(((p.partition, p.bad) for p in self.partitions if p.bad is not None), None)
+        if account.quarantined <= allowed or first is None:
+            return None
+        partition, bad = first
+        return TooManyBadRecordsError(
+            str(self.id[1]),
+            account.quarantined,
+            read,
+            allowed,
+            (partition, bad.offset),
+            bad.reason,
+        )
 
     @property
     def news(self) -> News:

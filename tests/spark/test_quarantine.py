@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from cdc.errors import TooManyBadRecordsError
 from cdc.model import QUARANTINE, Account
 from tests.conftest import Configure
 from tests.spark.bench import Bench
@@ -97,3 +98,55 @@ def test_value_that_does_not_fit_quarantines_its_record_alone(bench: Bench, tabl
 
     assert [str(row["price"]) for row in bench.rows(f"{table.server}.orders")] == ["2.00"]
     assert "price" in quarantined(bench, table)[0]["reason"]
+
+
+def test_more_bad_records_than_allowed_park_their_table_and_leave_nothing(
+    spark: SparkSession, configure: Configure, table: Table
+) -> None:
+    config = configure(more="[tables.defaults]\nmax_quarantined = 2")
+    bench, other = Bench(spark, config), replace(table, name="invoices")
+    rows = [insert({"id": n}, table=table, offset=n) for n in range(6)]
+    bench.apply(rows[0])
+
+    bench.apply(
+        *(bad(row) if row.offset in (2, 3, 4) else row for row in rows[1:]),
+        insert({"id": 1}, table=other, offset=0),
+    )
+
+    reason = bench.parked[table.topic]
+    assert isinstance(reason, TooManyBadRecordsError)
+    assert (reason.bad, reason.read, reason.allowed, reason.place) == (3, 5, 2, (0, 2))
+    assert "garbage" in reason.reason
+    assert quarantined(bench, table) == []
+    assert [row["id"] for row in bench.rows(f"{table.server}.orders")] == [0]
+    assert [row["id"] for row in bench.rows(f"{table.server}.invoices")] == [1]
+
+
+def test_parked_table_catches_up_once_the_ceiling_is_raised(
+    spark: SparkSession, configure: Configure, table: Table
+) -> None:
+    strict = Bench(spark, configure(more="[tables.defaults]\nmax_quarantined = 0"))
+    rows = [insert({"id": n}, table=table, offset=n) for n in range(4)]
+    batch = [bad(rows[1]), *rows[2:]]
+    strict.apply(rows[0])
+    strict.apply(*batch)
+    source = strict.tables[next(iter(strict.tables.parked))].source
+
+    raised = Bench(spark, configure(more="[tables.defaults]\nmax_quarantined = 1"))
+    raised.tables.open(table.topic, source)
+    progress = raised.apply(*batch)
+
+    assert list(strict.parked) == [table.topic]
+    assert progress.account == Account(read=3, applied=2, quarantined=1)
+    assert [row["offset"] for row in quarantined(raised, table)] == [1]
+    assert [row["id"] for row in raised.rows(f"{table.server}.orders")] == [0, 2, 3]
+
+
+def test_few_bad_records_are_no_share(bench: Bench, table: Table) -> None:
+    rows = [insert({"id": n}, table=table, offset=n) for n in range(20)]
+    bench.apply(rows[0])
+
+    progress = bench.apply(*(bad(row) for row in rows[1:]))
+
+    assert bench.parked == {}
+    assert progress.account == Account(read=19, quarantined=19)

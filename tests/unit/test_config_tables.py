@@ -79,6 +79,7 @@ def test_a_rule_hands_on_everything_it_sets() -> None:
         types={"payload": "string"},
         lookup=Lookup.MERGE,
         format_version=3,
+        max_quarantined=5,
     )
 
     resolved = TablesConfig(rules=(rule,)).rule_for("public", "orders")
