@@ -8,6 +8,7 @@ import click
 from cdc import __version__
 from cdc.cli.check import check
 from cdc.cli.demo import demo
+from cdc.cli.quarantine import quarantine
 from cdc.cli.run import run
 from cdc.errors import MirrorError
 
@@ -31,7 +32,7 @@ class MirrorGroup(click.Group):
 
 @click.group(
     cls=MirrorGroup,
-    commands=[check, demo, run],
+    commands=[check, demo, quarantine, run],
     context_settings={
         "auto_envvar_prefix": "DATABASE_MIRROR",
         "help_option_names": ["-h", "--help"],

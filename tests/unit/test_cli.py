@@ -22,7 +22,7 @@ topics = ["shop.public.*"]
 [kafka]
 "bootstrap.servers" = "localhost:9092"
 """
-COMMANDS = ("check", "demo", "run")
+COMMANDS = ("check", "demo", "quarantine", "run")
 
 
 class StalledError(MirrorError):

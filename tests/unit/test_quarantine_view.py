@@ -1,0 +1,217 @@
+"""What is in quarantine, told without Spark: groups, single records, and what can be replayed."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from cdc.cli import cli
+from cdc.errors import CatalogError
+from cdc.model import OFFSET, QUARANTINE
+from cdc.runtime.quarantine_pages import group_lines, readable, record_lines
+from cdc.runtime.quarantine_view import BadGroup, Chosen, KeptRecord, QuarantineView
+from cdc.schema import quarantine_schema
+
+CONFIG = """
+name = "shop"
+[source]
+connector = "postgres"
+topics = ["shop.public.*"]
+[kafka]
+"bootstrap.servers" = "localhost:9"
+"""
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+
+
+def record(offset: int, reason: str = "it is not JSON", **more: Any) -> dict[str, Any]:
+    row = {
+        "table": "shop.orders",
+        "topic": "shop.public.orders",
+        "partition": 0,
+        "offset": offset,
+        "key": b'{"id":1}',
+        "value": b"garbage",
+        "reason": reason,
+        "schema_id": None,
+        "time": NOON.replace(minute=offset % 60),
+    }
+    return row | more
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "shop.toml"
+    path.write_text(CONFIG)
+    (tmp_path / "mirror").mkdir()
+    return path
+
+
+@pytest.fixture
+def catalog(config: Path) -> Catalog:
+    folder = config.parent / "mirror"
+    found = load_catalog(
+        "shop",
+        type="sql",
+        uri=f"sqlite:///{folder}/catalog.db",
+        warehouse=f"file://{folder}/warehouse",
+    )
+    found.create_namespace("shop")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Kafka answers here, and a test need not wait for it as long as a person would."""
+    monkeypatch.setattr("cdc.source.topics.ANSWER_SECONDS", 0.3)
+
+
+def keep(catalog: Catalog, *rows: dict[str, Any]) -> None:
+    schema = quarantine_schema()
+    table = catalog.create_table(("shop", QUARANTINE), schema)
+    table.append(pa.Table.from_pylist(list(rows), schema=schema.as_arrow()))
+
+
+def invoke(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["quarantine", *arguments])
+
+
+def shown(*arguments: str) -> Any:
+    result = invoke(*arguments, "--output", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)
+
+
+def test_records_of_one_cause_are_one_group(catalog: Catalog, config: Path) -> None:
+    keep(
+        catalog,
+        record(5, "its payload is not JSON: it begins with b'x'"),
+        record(3, "its payload is not JSON: it begins with b'y\\'z'"),
+        record(4, "its price does not fit decimal128(5, 2)"),
+        record(9, "its payload is not JSON: it begins with b''", table="shop.log"),
+    )
+
+    groups = shown("list", str(config))
+
+    assert [(g["table"], g["records"]) for g in groups] == [
+        ("shop.orders", 2),
+        ("shop.log", 1),
+        ("shop.orders", 1),
+    ]
+    assert groups[0]["reason"] == "its payload is not JSON: it begins with b'y\\'z'"
+    assert groups[0]["first"] == {"partition": 0, "offset": 3}
+    assert groups[0]["last"] == {"partition": 0, "offset": 5}
+    assert groups[0]["first_time"] == "2026-01-02T12:03:00+00:00"
+    assert groups[0]["last_time"] == "2026-01-02T12:05:00+00:00"
+
+
+def test_a_table_can_be_chosen(catalog: Catalog, config: Path) -> None:
+    keep(catalog, record(5), record(9, table="shop.log"))
+
+    (group,) = shown("list", str(config), "--table", "shop.log")
+
+    assert (group["table"], group["records"]) == ("shop.log", 1)
+
+
+def test_nobody_knows_what_can_be_replayed_while_kafka_is_away(
+    catalog: Catalog, config: Path
+) -> None:
+    catalog.create_table(("shop", "log"), Schema(NestedField(1, OFFSET, LongType(), True)))
+    keep(catalog, record(5), record(9, table="shop.log"))
+
+    groups = shown("list", str(config))
+
+    assert {g["table"]: g["replayable"] for g in groups} == {"shop.orders": None, "shop.log": 1}
+
+
+def test_nothing_in_quarantine_is_said_so(config: Path) -> None:
+    assert invoke("list", str(config)).stdout == "nothing is in quarantine\n"
+    assert invoke("show", str(config)).stdout == "nothing is in quarantine\n"
+    assert shown("list", str(config)) == []
+
+
+def test_single_records_are_shown_in_their_order_and_not_too_many(
+    catalog: Catalog, config: Path
+) -> None:
+    keep(catalog, *(record(n) for n in (7, 3, 5)), record(4, partition=1), record(3, topic="other"))
+
+    records = shown("show", str(config), "--topic", "shop.public.orders", "--limit", "3")
+
+    assert [(r["partition"], r["offset"]) for r in records] == [(0, 3), (0, 5), (0, 7)]
+    assert (records[0]["key"], records[0]["value"]) == ('{"id":1}', "garbage")
+    (one,) = shown("show", str(config), "--partition", "1", "--offset", "4")
+    assert (one["partition"], one["offset"]) == (1, 4)
+
+
+def test_bytes_that_are_no_text_are_shown_in_hexadecimal_digits(
+    catalog: Catalog, config: Path
+) -> None:
+    keep(catalog, record(1, key=None, value=b"\x00\x00\x00\x00\x07ab", schema_id=7))
+
+    (one,) = shown("show", str(config))
+    text = invoke("show", str(config)).stdout
+
+    assert (one["key"], one["value"], one["schema_id"]) == (None, "0x00000000076162", 7)
+    assert "schema_id=7" in text
+    assert "0x00000000076162" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [(b"{}", "{}"), ("é".encode(), "é"), (b"\xff", "0xff"), (b"a\x00b", "0x610062"), (b"", "")],
+)
+def test_text_stays_text(content: bytes, text: str) -> None:
+    assert readable(content) == text
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    kept = KeptRecord("t", "t", 0, 1, "bad \x1b[31m", None, NOON, b"\x1b[2J", None)
+
+    assert "\x1b" not in "".join(record_lines([kept]))
+
+
+@pytest.mark.parametrize(
+    ("replayable", "told"),
+    [(None, "unknown"), (10, "replay=yes"), (0, "replay=no"), (3, "replay=3 of 10")],
+)
+def test_what_can_be_replayed_is_told(replayable: int | None, told: str) -> None:
+    group = BadGroup("shop.orders", "t", "bad", 10, (0, 1), (0, 9), NOON, NOON, replayable)
+
+    assert told in next(group_lines([group]))
+
+
+def test_a_quarantine_of_an_earlier_version_is_read(catalog: Catalog, config: Path) -> None:
+    old = Schema(*(c for c in quarantine_schema().fields if c.name != "table"))
+    row = record(1)
+    del row["table"]
+    table = catalog.create_table(("shop", QUARANTINE), old)
+    table.append(pa.Table.from_pylist([row], schema=table.schema().as_arrow()))
+
+    (group,) = shown("list", str(config))
+
+    assert (group["table"], group["records"]) == (None, 1)
+    assert shown("list", str(config), "--table", "shop.orders") == []
+
+
+def test_a_catalog_that_is_no_catalog_is_told(config: Path) -> None:
+    (config.parent / "mirror" / "catalog.db").write_text("no database")
+
+    result = invoke("list", str(config))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "[catalog]" in result.stderr
+
+
+def test_a_kind_of_catalog_that_pyiceberg_lacks_is_told(tmp_path: Path) -> None:
+    from cdc.config.load import parse_config
+
+    text = CONFIG + '[catalog]\ntype = "hadoop"\nwarehouse = "w"\n'
+
+    with pytest.raises(CatalogError):
+        QuarantineView(parse_config(text.encode(), tmp_path / "shop.toml")).groups(Chosen())
