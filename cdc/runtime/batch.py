@@ -225,7 +225,7 @@ class BatchRunner:
                 raise next(iter(lost.values()))
             for target, conflict in lost.items():
                 logger.warning("written again table=%s reason=%s", target[1], conflict)
-                self._remove(reports[target])
+                self._remove_rows(reports[target])
                 self._tables.reopen(target)
                 plan.forget(target)
             reports = self._evolve(
@@ -262,7 +262,8 @@ class BatchRunner:
                     if error.retryable:
                         retry = error
                     else:
-                        self._park(report, error)
+                        self._remove_rows(report)
+                        self._tables.park(report.id, error)
         if retry is not None:
             raise retry
         return committed, lost
@@ -286,9 +287,13 @@ class BatchRunner:
         self._tables.park(report.id, reason)
 
     def _remove(self, report: TargetReports) -> None:
-        """Delete the files of a pass that is done again or given up."""
-        if report.files:
-            self._tables[report.id].table.remove(report.files)
+        """Delete the files of a pass that is done again or given up, and of which none counts."""
+        self._remove_rows(report)
         self._tables.quarantine.remove(
             part.quarantined for part in report.partitions if part.quarantined is not None
         )
+
+    def _remove_rows(self, report: TargetReports) -> None:
+        """Delete the table's files alone: the bad records are in quarantine already."""
+        if report.files:
+            self._tables[report.id].table.remove(report.files)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.errors import TooManyBadRecordsError
+from cdc.errors import CommitConflictError, TooManyBadRecordsError
 from cdc.model import QUARANTINE, Account
 from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.meddling import around_commit
 from tests.unit.messages import ORDERS, Message, Table, decimal, decimal_column, insert, update
 
 
@@ -74,6 +75,27 @@ def test_batch_cut_off_behind_the_quarantine_does_not_fill_it_twice(
     assert [row["id"] for row in restarted.rows(f"{table.server}.orders")] == [0, 2, 4]
     assert [row["offset"] for row in quarantined(restarted, table)] == [1, 3]
     assert progress.account == Account(read=4, applied=2, quarantined=2)
+
+
+def test_bad_records_stay_where_the_batch_is_written_again_after_a_conflict(
+    bench: Bench, table: Table
+) -> None:
+    bench.apply(insert({"id": 0}, table=table, offset=0))
+    conflicts = [CommitConflictError("orders", "somebody was faster")]
+
+    def meet() -> None:
+        if conflicts:
+            raise conflicts.pop()
+
+    around_commit(bench.table(table.topic).table, before=meet)
+
+    bench.apply(
+        bad(insert({"id": 1}, table=table, offset=1)), insert({"id": 2}, table=table, offset=2)
+    )
+
+    assert conflicts == []
+    assert [row["id"] for row in bench.rows(f"{table.server}.orders")] == [0, 2]
+    assert [row["offset"] for row in quarantined(bench, table)] == [1]
 
 
 def test_topic_of_which_nothing_can_be_read_is_parked(bench: Bench, table: Table) -> None:
