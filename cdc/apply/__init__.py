@@ -1,6 +1,7 @@
 """How the changes of a batch become one commit of a table."""
 
 from cdc.apply.backfill import fill_defaults
+from cdc.apply.discard import discard_records
 from cdc.apply.lookup import NEWEST_IN_LOG, NEWEST_VERSION, WITH_VALUES, rows_of_keys
 from cdc.apply.merge import merge_changes
 from cdc.apply.names import KeyBounds
@@ -12,6 +13,7 @@ __all__ = [
     "WITH_VALUES",
     "KeyBounds",
     "close_all",
+    "discard_records",
     "fill_defaults",
     "mark_all_deleted",
     "merge_changes",

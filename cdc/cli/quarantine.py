@@ -1,6 +1,7 @@
 """`database-mirror quarantine`: what could not be applied, and what becomes of it."""
 
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -80,3 +81,79 @@ def show(
         return
     for line in record_lines(records):
         click.echo(line)
+
+
+@quarantine.command()
+@config_argument
+@table_option
+@click.option("--dry-run", is_flag=True, help="Tell what would be done, and change nothing.")
+@click.option(
+    "--anyway",
+    is_flag=True,
+    help="Also apply records behind which Kafka has deleted others that may be newer.",
+)
+@output_option
+@verbose_option
+@click.pass_context
+def replay(
+    ctx: click.Context,
+    config: Path,
+    table: str | None,
+    dry_run: bool,
+    anyway: bool,
+    output: str,
+    verbose: bool,
+) -> None:
+    """Apply the records that can be read now, unless a newer change of their row is applied.
+
+    It may run beside the mirror. Exits with 1 if some records stay in quarantine.
+    """
+    settings = load_applicable(config)
+    set_up_logging(verbose=verbose)
+    from cdc.runtime.quarantine_commands import replay_quarantine  # imports pyspark
+
+    report = replay_quarantine(settings, table, dry_run=dry_run, anyway=anyway)
+    if output == "json":
+        click.echo(json.dumps(report.as_dict(), indent=2))
+    else:
+        for line in report.lines():
+            click.echo(line)
+    ctx.exit(report.exit_code)
+
+
+@quarantine.command()
+@config_argument
+@table_option
+@topic_option
+@partition_option
+@offset_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@verbose_option
+def drop(
+    config: Path,
+    table: str | None,
+    topic: str | None,
+    partition: int | None,
+    offset: int | None,
+    yes: bool,
+    verbose: bool,
+) -> None:
+    """Remove records from the quarantine for good; without a choice, all of them."""
+    set_up_logging(verbose=verbose)
+    settings = load_applicable(config)
+    if not yes and not interactive():
+        raise click.UsageError("Nobody is there to ask. Add --yes to remove records for good.")
+    from cdc.runtime.quarantine_view import Chosen, QuarantineView
+
+    chosen = Chosen(table, topic, partition, offset)
+    if not yes:
+        count = QuarantineView(settings).count(chosen)
+        click.confirm(f"Remove {count} records for good?", abort=True)
+    from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
+
+    click.echo(f"removed {drop_quarantined(settings, chosen)} records")
+
+
+def interactive() -> bool:
+    """Say whether somebody can be asked."""
+    return sys.stdin.isatty()

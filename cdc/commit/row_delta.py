@@ -12,6 +12,7 @@ from cdc.commit.java_values import java_strings
 from cdc.commit.ledger import put_ledger, read_ledger
 from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
+from cdc.errors import CommitConflictError
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
 
 # The first version of Iceberg's format in which position deletes are deletion vectors.
@@ -28,6 +29,8 @@ class RowChange:
     # The snapshot at which the ledger was read: rows that somebody added since are a conflict.
     since: int | None
     truncate: bool = False
+    # Nobody may have committed anything since: what was found out about the table would be wrong.
+    alone: bool = False
 
 
 def commit_rows(table: IcebergTable, change: RowChange) -> None:
@@ -48,6 +51,8 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         deletes = [describer.delete_file(file) for file in plain]
         transaction = table.java.newTransaction()  # sees the newest commit
         if table.snapshot_id == change.since or read_ledger(table) != change.ledger:
+            if change.alone and table.snapshot_id != change.since:
+                raise CommitConflictError(str(table.name), "it was written to in the meantime")
             delta = _begin(table, transaction, change)
             for file in rows:
                 delta.addRows(file)
@@ -81,6 +86,8 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
         delta.validateFromSnapshot(change.since)
     # A compaction adds no rows and is no conflict; a second mirror does, and is one.
     delta.validateNoConflictingDataFiles()
+    if change.alone:
+        delta.validateNoConflictingDeleteFiles()
     positions = _deletes(change, FileKind.POSITION_DELETES)
     referenced = {path for file in positions for path in file.referenced}
     if referenced:

@@ -157,7 +157,8 @@ class _Chunk:
             for era, part in self._by_era(changes):
                 later = plan.events[era:]
                 if later and plan.schema is not None:
-                    self._take_old(part, schema, view(schema, later, plan.schema.names))
+                    names, partial = plan.schema.names, plan.keys_only
+                    self._take_old(part, schema, view(schema, later, names, partial=partial))
                 elif plan.has_room(schema):
                     self._convert(part, schema)
                 else:

@@ -1,7 +1,7 @@
 """What the decoder knows of a topic and of the table that its changes are for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -38,11 +38,15 @@ class DecodePlan:
     events: tuple[SchemaEvent, ...] = ()
     # The table lets columns of its key be null as soon as the source does.
     relaxes: bool = False
+    # Only which rows have changed is asked, so that other columns may be whatever they are.
+    keys_only: bool = False
 
     def has_room(self, schema: SourceSchema) -> bool:
         """Whether the table takes rows of a schema as it is."""
         if self.schema is None:
             return False
+        if self.keys_only:
+            return True
         if schema in self.known:
             return not (self.relaxes and self._may_be_null(schema))
         # An inferred schema is as long as the columns that had values: too many to know them all.
@@ -68,6 +72,12 @@ class DecodePlan:
         if self.schema is None:
             return frozenset()
         return frozenset((*self.schema.names, *(event.column for event in self.events)))
+
+    def of_keys(self) -> "DecodePlan":
+        """Ask for nothing but the keys of the rows that have changed."""
+        assert self.schema is not None
+        schema = pa.schema([self.schema.field(name) for name in self.table_key])
+        return replace(self, schema=schema, keys_only=True)
 
     @property
     def infers(self) -> bool:

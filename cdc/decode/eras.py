@@ -53,13 +53,20 @@ def _precedes(positions: Eras, times: Eras, event: SchemaEvent) -> Mask:
     return earlier
 
 
-def view(schema: SourceSchema, later: Sequence[SchemaEvent], table: Sequence[str]) -> View | None:
+def view(
+    schema: SourceSchema,
+    later: Sequence[SchemaEvent],
+    table: Sequence[str],
+    *,
+    partial: bool = False,
+) -> View | None:
     """Say how messages from before some events fill the table; None where it has no room for them.
 
     Args:
         schema: What the messages say of themselves.
         later: The events that came after them.
         table: The names of the table's columns.
+        partial: Those are not all of its columns, and the others are not asked for.
     """
     types = {column.name: column.type for column in schema.columns}
     names = {name: name for name in types}
@@ -78,6 +85,8 @@ def view(schema: SourceSchema, later: Sequence[SchemaEvent], table: Sequence[str
             names |= dict.fromkeys(old, event.to)
         elif event.kind == ChangeKind.ADD_COLUMN and event.default is not None and not found:
             defaults[event.column] = event.default
+    if partial:
+        names = {source: name for source, name in names.items() if name in table}
     if not set(names.values()) <= set(table):
         return None
     return View(names, {name: value for name, value in defaults.items() if name in table})

@@ -59,6 +59,7 @@ from cdc.errors.tables import (
     UnmappableTypeError,
     UnmirrorableColumnError,
     UnmirrorableValueError,
+    UnreplayableTableError,
     UntypedColumnsError,
 )
 
@@ -114,6 +115,7 @@ __all__ = [
     "UnmappableTypeError",
     "UnmirrorableColumnError",
     "UnmirrorableValueError",
+    "UnreplayableTableError",
     "UntypedColumnsError",
     "UnwritableError",
 ]

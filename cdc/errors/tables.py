@@ -142,6 +142,21 @@ class ForeignTableError(MirrorError):
         )
 
 
+class UnreplayableTableError(MirrorError):
+    """Records in quarantine belong to a table that the mirror does not have, or not any more."""
+
+    def __init__(self, table: str) -> None:
+        super().__init__(table)
+        self.table = table
+
+    def __str__(self) -> str:
+        return (
+            f"The records of {self.table} cannot be replayed: no table of the config is theirs, "
+            "or it does not exist. Let the mirror make it first (`database-mirror run --once`), "
+            "or remove the records with `database-mirror quarantine drop`."
+        )
+
+
 class OtherModeError(MirrorError):
     """A table was made for another mode than its rule says now."""
 

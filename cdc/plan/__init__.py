@@ -6,6 +6,7 @@ from cdc.plan.fill import fill, lacking
 from cdc.plan.history import last_versions, versions
 from cdc.plan.keys import of_touched_keys, touched_keys
 from cdc.plan.moves import Key, incomplete_inserts, take_over
+from cdc.plan.replayed import has_newer, without_applied
 from cdc.plan.soft import collapse_soft, mark_deletes
 from cdc.plan.truncates import after_truncate, covers, in_order, last_places, with_deletes_at
 
@@ -17,6 +18,7 @@ __all__ = [
     "collapse_soft",
     "covers",
     "fill",
+    "has_newer",
     "in_order",
     "incomplete_inserts",
     "lacking",
@@ -29,4 +31,5 @@ __all__ = [
     "touched_keys",
     "versions",
     "with_deletes_at",
+    "without_applied",
 ]

@@ -124,16 +124,16 @@ def _timeline(
 ) -> Timeline:
     gone = mask(pc.is_in(changes[OP], ENDS))
     again = _not_new(changes, mark) & mask(pc.is_valid(changes[TIME]))
-    times = _micros(changes[TIME])
+    times = micros(changes[TIME])
     known = 0 if newest is None else len(newest)
     if newest is not None:
         closed = ~_current(newest)
         ends = newest[VALID_TO] if VALID_TO in newest.column_names else newest[VALID_FROM]
         gone = np.concatenate([closed, gone])
         again = np.concatenate([np.zeros(known, bool), again])
-        since = np.where(closed, _micros(ends), _micros(newest[VALID_FROM]))
+        since = np.where(closed, micros(ends), micros(newest[VALID_FROM]))
         times = np.concatenate([since, times])
-        changes = pa.concat_tables([_as_rows(newest, changes.schema), changes])
+        changes = pa.concat_tables([as_rows(newest, changes.schema), changes])
     changes = changes.combine_chunks()
     order, keys = by_key(changes, key)
     moments, ranks = _ranked(times)
@@ -226,13 +226,13 @@ def _current(newest: pa.Table) -> Mask:
     return np.ones(len(newest), bool)
 
 
-def _micros(times: pa.ChunkedArray) -> Numbers:
+def micros(times: pa.ChunkedArray) -> Numbers:
     """Give microseconds since 1970; no time is that moment, so that any version before it rules."""
     micros: Numbers = pc.fill_null(times.cast(MOMENT).cast(pa.int64()), 0).to_numpy()
     return micros
 
 
-def _as_rows(newest: pa.Table, schema: pa.Schema) -> pa.Table:
+def as_rows(newest: pa.Table, schema: pa.Schema) -> pa.Table:
     """Give versions of the table the columns of changes."""
     columns = [
         newest[field.name].cast(field.type)

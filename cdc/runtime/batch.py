@@ -92,6 +92,33 @@ class BatchRunner:
         committed = self._commit(reports, plan)
         return self._observe(batch, committed, started, written)
 
+    def replay(self, records: DataFrame, target: TargetId) -> Account:
+        """Apply records of one table that were put aside before, in one commit.
+
+        The marks stay as they are. Run twice, the second run leaves the rows as they are.
+
+        Args:
+            records: The records, those of a partition in one task and in their order.
+            target: Their table, which is open.
+
+        Raises:
+            CommitConflictError: Somebody wrote to the table since it was opened; nothing is done.
+            MirrorError: The records cannot be applied.
+        """
+        plan = BatchPlan(replayed=frozenset({target}))
+        report = self._evolve(self._write(records, plan, [target]), plan).get(target)
+        if report is None:
+            raise self._tables.parked[target]
+        try:
+            if report.account.applied:
+                self._table_commit(self._tables[target], report, (), alone=True)
+        except MirrorError as error:
+            # Where a commit may have been made its files must stay.
+            if isinstance(error, CommitConflictError) or not error.retryable:
+                self._remove_rows(report)
+            raise
+        return report.account
+
     def _plan(self) -> BatchPlan:
         """Step 1: see what has changed around the tables since the batch before."""
         self._tables.renew()

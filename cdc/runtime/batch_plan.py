@@ -21,6 +21,9 @@ class BatchPlan:
     # The old keys of rows whose key was changed, by partition and offset.
     moves: dict[TargetId, dict[int, dict[int, Key]]] = field(default_factory=dict)
 
+    # Tables to which records are applied that were put aside before.
+    replayed: frozenset[TargetId] = frozenset()
+
     def forget(self, target: TargetId) -> None:
         """Drop what was found out about a table that has changed since."""
         self.truncates.pop(target, None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ApplyMode, DeleteKind, Lookup, ResolvedRule
-from cdc.errors import NotParquetError
+from cdc.errors import CommitConflictError, NotParquetError
 from cdc.model import (
     BACKFILL_PROPERTY,
     CURRENT,
@@ -94,12 +94,28 @@ class MirroredTable:
         found: dict[str, str] = json.loads(self.table.properties.get(BACKFILL_PROPERTY, "{}"))
         return found
 
-    def index_plan(self, folder: str) -> IndexPlan | None:
-        """Tell where the table's key index is; None where rows are not found by one."""
+    def expect_unchanged(self) -> None:
+        """See that the table is as it was opened.
+
+        Raises:
+            CommitConflictError: Somebody has written to it since.
+        """
+        opened = self.table.snapshot_id
+        self.table.refresh()
+        if self.table.snapshot_id != opened:
+            raise CommitConflictError(str(self.table.name), "it was written to in the meantime")
+
+    def index_plan(self, folder: str, *, always: bool = False) -> IndexPlan | None:
+        """Tell where the table's key index is; None where rows are not found by one.
+
+        Args:
+            folder: Where the indexes of all tables are.
+            always: Also where the rule says that a MERGE finds them.
+        """
         rule = self.rule
         if rule.mode is ApplyMode.APPEND or rule.deletes is not DeleteKind.POSITIONAL:
             return None
-        if rule.lookup is not Lookup.INDEX:
+        if rule.lookup is not Lookup.INDEX and not always:
             return None
         try:
             files = self.live_files()

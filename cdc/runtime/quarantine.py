@@ -5,9 +5,14 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from cdc.commit import IcebergCatalog, IcebergTable, append_files
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cdc.apply import discard_records
+from cdc.commit import IcebergCatalog, IcebergTable, append_files, translated
 from cdc.config import MirrorConfig
-from cdc.errors import ForeignTableError
+from cdc.errors import CommitConflictError, ForeignTableError
 from cdc.model import (
     MIRROR_PROPERTY,
     QUARANTINE,
@@ -22,6 +27,10 @@ from cdc.write import FileWriter
 
 logger = logging.getLogger(__name__)
 
+# What tells records apart.
+PLACE = ["table", "topic", "partition", "offset"]
+# How often it is tried to let records go while a mirror adds others.
+MOST_CONFLICTS = 5
 PROPERTIES = {"format-version": "2", "write.parquet.compression-codec": "zstd"}
 
 
@@ -92,6 +101,62 @@ class Quarantine:
         if files:
             assert self._table is not None
             append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(self._marks))
+
+    def tables(self, spark: SparkSession) -> list[tuple[str | None, str]]:
+        """List the tables and topics of the records that are here."""
+        if self._table is None:
+            return []
+        rows = self._rows(spark).select("table", "topic").distinct().collect()
+        return sorted(((row.table, row.topic) for row in rows), key=lambda t: (t[1], t[0] or ""))
+
+    def records(self, spark: SparkSession, table: str | None, topic: str) -> pa.Table:
+        """Read the records of one table, in the order of their places.
+
+        Args:
+            spark: Any session.
+            table: The table; None for records from before there could be several of a topic.
+            topic: Its topic.
+        """
+        rows = self._rows(spark)
+        mine = rows["table"].eqNullSafe(F.lit(table)) & (rows["topic"] == topic)
+        with translated(str(self.name)):
+            found: pa.Table = rows.where(mine).toArrow()
+        return found.sort_by([("partition", "ascending"), ("offset", "ascending")])
+
+    def drop(self, spark: SparkSession, chosen: Mapping[str, str | int]) -> int:
+        """Remove the records that have given values in some columns; say how many they were."""
+        if self._table is None:
+            return 0
+        rows = self._rows(spark)
+        for name, value in chosen.items():
+            rows = rows.where(rows[name] == value)
+        with translated(str(self.name)):
+            places = rows.select(*PLACE).toArrow()
+        if len(places):
+            self.discard(spark, places)
+        return len(places)
+
+    def discard(self, spark: SparkSession, records: pa.Table) -> None:
+        """Let records go, in one commit of their own. Run twice, the second run finds none.
+
+        A mirror that runs beside may put others here at the same time.
+
+        Raises:
+            CommitConflictError: That happened again and again.
+        """
+        for attempt in range(MOST_CONFLICTS + 1):
+            try:
+                with translated(str(self.name)):
+                    places = records.select(PLACE)
+                    discard_records(spark, self._catalog.sql_name(self.name), places)
+                return
+            except CommitConflictError as conflict:
+                if attempt == MOST_CONFLICTS:
+                    raise
+                logger.warning("discarding again reason=%s", conflict)
+
+    def _rows(self, spark: SparkSession) -> DataFrame:
+        return spark.sql(f"SELECT * FROM {self._catalog.sql_name(self.name)}")
 
     def remove(self, files: Iterable[WrittenFile]) -> None:
         """Delete files that were not committed."""

@@ -37,13 +37,16 @@ class Chosen:
     offset: int | None = None
 
     @property
+    def values(self) -> dict[str, str | int]:
+        """What is set, by column."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @property
     def condition(self) -> BooleanExpression:
         """The choice as pyiceberg takes it."""
         found: BooleanExpression = ALL
-        for name, value in asdict(self).items():
-            if value is not None:
-                equal = EqualTo(term=Reference(name), value=literal(value))
-                found = And(found, equal)
+        for name, value in self.values.items():
+            found = And(found, EqualTo(term=Reference(name), value=literal(value)))
         return found
 
 

@@ -32,9 +32,16 @@ class TableCommit:
     rows: TableRows
 
     def __call__(
-        self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
+        self,
+        mirrored: MirroredTable,
+        report: TargetReports,
+        truncates: Sequence[Truncate],
+        *,
+        alone: bool = False,
     ) -> None:
-        """Commit one table. Run twice, the second run raises a conflict and changes nothing.
+        """Commit one table; `alone` only if nobody has written to it since it was opened.
+
+        Run twice, the second run raises a conflict and changes nothing.
 
         Raises:
             CommitConflictError: Somebody else changed the table; it is as it was without us.
@@ -45,6 +52,8 @@ class TableCommit:
         if truncates and mirrored.rule.mode is ApplyMode.HISTORY:
             self.rows.close_others(mirrored, truncates, report)
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
+        if merged and alone:
+            mirrored.expect_unchanged()
         if merged:
             with translated(str(mirrored.table.name)):
                 merge_changes(
@@ -63,6 +72,7 @@ class TableCommit:
                 key=mirrored.delete_key,
                 since=mirrored.table.snapshot_id,
                 truncate=bool(truncates) and mirrored.rule.wipes,
+                alone=alone,
             )
             commit_rows(mirrored.table, change)
         mirrored.table.refresh()

@@ -19,7 +19,7 @@ from cdc.apply import (
 )
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
-from cdc.model import BACKFILL_PROPERTY, MISSING, FileKind, Truncate
+from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
 from cdc.plan import Key, after_truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
@@ -57,6 +57,17 @@ class TableRows:
                 newest_by=newest.get(mode, ()),
                 only=WITH_VALUES if mode is ApplyMode.APPEND else None,
             )
+
+    def logged(self, mirrored: MirroredTable, places: Sequence[tuple[int, int]]) -> pa.Table:
+        """Find which records a log has rows of, by their partitions and offsets."""
+        partitions, offsets = zip(*places, strict=True) if places else ((), ())
+        wanted = pa.table(
+            {PARTITION: pa.array(partitions, pa.int32()), OFFSET: pa.array(offsets, pa.int64())}
+        )
+        name = self.catalog.sql_name(mirrored.table.name)
+        bounds = bounds_of(wanted, (OFFSET,))
+        with translated(str(mirrored.table.name)):
+            return rows_of_keys(self.spark, name, wanted, [], bounds)
 
     def end_all(self, mirrored: MirroredTable) -> None:
         """Mark all rows of a table that keeps deleted ones. Done twice, it is done once.

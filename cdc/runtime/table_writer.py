@@ -26,6 +26,7 @@ from cdc.plan import (
     touched_keys,
     versions,
     with_deletes_at,
+    without_applied,
 )
 from cdc.runtime.row_finder import RowFinder
 from cdc.runtime.target_plan import TargetPlan
@@ -67,7 +68,8 @@ class TableWriter:
         assert plan.writer is not None
         self._topic = topic
         self._partition = NOWHERE if partition is None else partition
-        self._lane = partition
+        # Since a record was put aside, its key may have moved to another partition.
+        self._lane = None if plan.replayed else partition
         self._mark = mark
         self._plan = plan
         self._writer = plan.writer
@@ -152,7 +154,7 @@ class TableWriter:
                     changes, key, self._partition, plan.truncates, current, reread
                 )
             if self._history:
-                return versions(fill(changes, key, newest), key, self._mark, newest)
+                return self._versions(fill(changes, key, newest), newest)
             filled = fill(mark_deletes(changes, key), key, rows)
             return collapse_soft(filled, key, empty=plan.empty, looked_up=rows is not None)
         before = len(changes)
@@ -163,11 +165,21 @@ class TableWriter:
             key,
             self._mark,
             empty=plan.empty or plan.truncate is not None,
-            exact_snapshot=plan.decode.dialect.exact_snapshot,
+            exact_snapshot=plan.decode.dialect.exact_snapshot and not plan.replayed,
             looked_up=rows is not None,
         )
         wiped = before - len(changes)
         return replace(collapsed, superseded=collapsed.superseded + wiped)
+
+    def _versions(self, changes: pa.Table, newest: pa.Table | None) -> CollapsedChanges:
+        """Make versions; of a replay that was cut off, those that are there are not made again."""
+        plan, known = self._plan, 0
+        if plan.replayed and newest is not None:
+            left = without_applied(changes, plan.key, newest)
+            known = len(changes) - len(left)
+            changes = left
+        made = versions(changes, plan.key, self._mark, newest)
+        return replace(made, superseded=made.superseded + known)
 
     def _files(self, collapsed: CollapsedChanges) -> Iterator[WrittenFile]:
         """Write the rows, and whatever makes the rows go that they replace."""

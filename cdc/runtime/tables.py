@@ -208,6 +208,8 @@ class Tables:
                 rows=batch.rows.get(target),
                 moves=batch.moves.get(target, {}),
             )
+            if target in batch.replayed:
+                plan = plan.for_replay(mirrored.index_plan(self._index_folder, always=True))
             known = plans.get(mirrored.topic, ())
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
         return plans

@@ -1,13 +1,13 @@
 """What a write task is told about one table of a topic."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
-from cdc.model import CURRENT, PartitionMark, TableName, Truncate
+from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
 from cdc.plan import Key
 from cdc.runtime.quarantine import QuarantinePlan
 from cdc.runtime.row_finder import IndexPlan
@@ -39,6 +39,19 @@ class TargetPlan:
     rows: pa.Table | None = None
     # The old keys of rows whose key was changed, by partition and offset of their inserts.
     moves: Mapping[int, Mapping[int, Key]] = field(default_factory=dict)
+
+    # The records were put aside when they came, and are older than the marks.
+    replayed: bool = False
+
+    def for_replay(self, index: IndexPlan | None) -> "TargetPlan":
+        """Take records that the marks have passed; any of them may have been applied since.
+
+        Args:
+            index: Finds rows by position, also where batches use a MERGE: that one looks at the
+                table as it is then, which may not be as it was when the records were chosen.
+        """
+        marks = {partition: PartitionMark(EARLIEST) for partition in self.marks}
+        return replace(self, marks=marks, index=index, replayed=True)
 
     @property
     def delete_key(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ class WriteTask:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one pickled report for each topic partition of the task and each table."""
         joint: dict[TargetId, list[PartitionWork]] = {}
-        runs = groupby(_split_by_partition(batches), key=lambda run: run[:2])
+        runs = groupby(split_by_partition(batches), key=lambda run: run[:2])
         for (topic, partition), chunks in runs:
             works = [PartitionWork(topic, partition, plan) for plan in self._plans_of(topic)]
             for _, _, chunk in chunks:
@@ -62,7 +62,7 @@ def _pickled(report: PartitionReport) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"report": [pickle.dumps(report)]})
 
 
-def _split_by_partition(
+def split_by_partition(
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[tuple[str, int, pa.RecordBatch]]:
     """Cut record batches where the topic or the partition changes; a task may hold several."""

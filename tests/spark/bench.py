@@ -44,7 +44,7 @@ class Bench:
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
         self._batch = list(messages)
-        progress, _ = self.runner.run(self._frame(self._batch), 0)
+        progress, _ = self.runner.run(self.frame(self._batch), 0)
         return progress
 
     @property
@@ -82,12 +82,13 @@ class Bench:
             <= m.offset
             < next_.get((m.topic, m.partition), 0)
         ]
-        return self._frame(wanted)
+        return self.frame(wanted)
 
     def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
         return self.old_keys.get((partition, offset))
 
-    def _frame(self, messages: list[Message]) -> DataFrame:
+    def frame(self, messages: list[Message]) -> DataFrame:
+        """Give messages as Spark reads them from Kafka."""
         groups: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for m in messages:
             row = (m.topic, m.partition, m.offset, m.key, m.value, ARRIVAL)

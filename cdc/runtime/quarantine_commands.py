@@ -1,0 +1,78 @@
+"""`quarantine replay` and `quarantine drop`, with Spark and Kafka around them."""
+
+from collections.abc import Iterable
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from cdc.commit import IcebergCatalog
+from cdc.config import MirrorConfig
+from cdc.decode import OLD_KEY_HEADER
+from cdc.runtime.newer_changes import TopicLog
+from cdc.runtime.quarantine import Quarantine
+from cdc.runtime.quarantine_view import Chosen
+from cdc.runtime.replay import Replayer
+from cdc.runtime.replay_report import ReplayReport
+from cdc.runtime.session import build_session
+from cdc.runtime.tables import Tables
+from cdc.source.stream import read_range
+from cdc.source.topics import OffsetRange, open_topics
+from connectors import DIALECTS
+
+
+def replay_quarantine(
+    config: MirrorConfig, table: str | None, *, dry_run: bool, anyway: bool
+) -> ReplayReport:
+    """Apply what is in quarantine and can be read now. It may run beside the mirror.
+
+    Run twice, the second run finds only what could not be applied.
+
+    Raises:
+        MirrorError: The config, Kafka or the catalog does not allow a start.
+    """
+    with open_topics(config.kafka.client_options()) as topics:
+        topics.matching(config.source.topics)  # a broker that is away is told before Spark starts
+    spark = build_session(config)
+    try:
+        replayer = open_replayer(spark, config, dry_run=dry_run, anyway=anyway)
+        return ReplayReport(tuple(replayer.run(table)), dry_run)
+    finally:
+        spark.stop()
+
+
+def open_replayer(
+    spark: SparkSession, config: MirrorConfig, *, dry_run: bool = False, anyway: bool = False
+) -> Replayer:
+    """Prepare a replay in a session that is there."""
+    dialect = DIALECTS[config.source.connector]
+
+    def held(topic: str, partitions: Iterable[int]) -> dict[int, OffsetRange]:
+        with open_topics(config.kafka.client_options()) as reader:
+            there = reader.matching([topic]).get(topic, ())
+            ranges = reader.ranges({topic: [p for p in partitions if p in there]})
+        return {partition: place for (_, partition), place in ranges.items()}
+
+    def old_key(topic: str, partition: int, offset: int) -> bytes | None:
+        with open_topics(config.kafka.client_options()) as reader:
+            return reader.header(topic, partition, offset, OLD_KEY_HEADER)
+
+    return Replayer(
+        spark,
+        config.name,
+        dialect,
+        Tables(config, dialect, IcebergCatalog(spark, config.name)),
+        TopicLog(held, partial(read_range, spark, config)),
+        old_key,
+        dry_run=dry_run,
+        anyway=anyway,
+    )
+
+
+def drop_quarantined(config: MirrorConfig, chosen: Chosen) -> int:
+    """Remove records for good; say how many. Run twice, the second run finds none."""
+    spark = build_session(config)
+    try:
+        quarantine = Quarantine(config, IcebergCatalog(spark, config.name))
+        return quarantine.drop(spark, chosen.values)
+    finally:
+        spark.stop()

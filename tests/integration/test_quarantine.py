@@ -1,0 +1,127 @@
+"""The quarantine with the real command: bad records, their cause removed, replayed, dropped."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from cdc.config import load_config
+from cdc.observe.comparison import Comparison, compare
+from cdc.observe.postgres_rows import primary_key, read_rows
+from tests.integration.databases import PostgresSource
+from tests.integration.stack import Stack
+
+ROWS = 100_000
+BAD = 1_000
+NULLED = '[[tables.rules]]\nmatch = "public.orders"\ntypes = { due = "timestamp or null" }'
+
+
+@pytest.fixture(scope="module")
+def shop(stack: Stack) -> Iterator[PostgresSource]:
+    """A table of which every hundredth row has a time that no timestamp can be."""
+    source = PostgresSource(stack, "quarantined")
+    source.execute(
+        "CREATE TABLE orders (id bigint PRIMARY KEY, note text, due timestamp)",
+        "INSERT INTO orders SELECT g, 'n' || g, CASE WHEN g % 100 = 0 THEN timestamp 'infinity' "
+        f"ELSE timestamp '2026-01-02 03:04:05' END FROM generate_series(1, {ROWS}) g",
+    )
+    source.register()
+    source.wait_for("orders", ROWS)
+    yield source
+    source.close()
+
+
+@pytest.fixture
+def config(shop: PostgresSource, tmp_path: Path) -> Path:
+    file = tmp_path / "shop.toml"
+    file.write_text(f"""
+name = "shop"
+[source]
+connector = "postgres"
+topics = ["{shop.name}.public.*"]
+[kafka]
+"bootstrap.servers" = "{shop.topics.servers}"
+""")
+    return file
+
+
+def database_mirror(*arguments: str, code: int = 0) -> str:
+    command = [str(Path(sys.executable).parent / "database-mirror"), *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == code, done.stderr[-3000:]
+    return done.stdout
+
+
+def answer(*arguments: str, code: int = 0) -> Any:
+    return json.loads(database_mirror("quarantine", *arguments, "--output", "json", code=code))
+
+
+def differences(config: Path, shop: PostgresSource) -> Comparison:
+    catalog = load_catalog("shop", **load_config(config).catalog.properties())
+    table = catalog.load_table((shop.name, "orders"))
+    with psycopg.connect(shop.endpoint.url) as connection:
+        source, key = read_rows(connection, "orders"), primary_key(connection, "orders")
+    return compare(table.scan().to_arrow(), source, key)
+
+
+def test_a_thousand_bad_records_of_a_hundred_thousand_are_replayed_to_no_difference(
+    shop: PostgresSource, config: Path
+) -> None:
+    file = str(config)
+    summary = database_mirror("run", file, "--once")
+    (group,) = answer("list", file)
+    (shown,) = answer("show", file, "--limit", "1")
+    still = answer("replay", file, code=1)
+
+    assert f"applied {ROWS - BAD} changes" in summary
+    assert (group["records"], group["replayable"]) == (BAD, BAD)
+    assert "infinity" in group["reason"]
+    assert json.loads(shown["value"])["payload"]["op"] == "r"
+    assert (still["tables"][0]["applied"], still["tables"][0]["stays"][0]["records"]) == (0, BAD)
+
+    # Rows that changed since must not be set back, and one that is gone must stay so.
+    shop.execute(
+        "UPDATE orders SET note = 'newer', due = NULL WHERE id % 10000 = 0",
+        "DELETE FROM orders WHERE id = 100",
+    )
+    shop.wait_for("orders", ROWS + 10 + 2)
+    database_mirror("run", file, "--once")
+    config.write_text(config.read_text() + NULLED)
+    dry = answer("replay", file, "--dry-run")
+    done = answer("replay", file)
+
+    counts = [(t["applied"], t["superseded"]) for t in (dry["tables"][0], done["tables"][0])]
+    assert counts == [(BAD - 11, 11), (BAD - 11, 11)]
+    assert answer("list", file) == []
+    shop.execute("UPDATE orders SET due = NULL WHERE due = 'infinity'")  # as the config says
+    assert differences(config, shop).differences == 0
+
+
+def test_records_are_dropped_for_good_and_only_on_request(
+    shop: PostgresSource, config: Path
+) -> None:
+    file = str(config)
+    config.write_text(config.read_text() + "[tables.defaults]\nmax_quarantined = 5000\n")
+    database_mirror("run", file, "--once")
+    places = [(r["partition"], r["offset"]) for r in answer("show", file, "--limit", "2")]
+    partition, offset = places[0]
+
+    database_mirror("quarantine", "drop", file, code=2)
+    one = database_mirror(
+        "quarantine", "drop", file, "--partition", str(partition), "--offset", str(offset), "--yes"
+    )
+    left = answer("list", file)[0]["records"]
+    others = database_mirror("quarantine", "drop", file, "--table", "x.y", "--yes")
+    rest = database_mirror("quarantine", "drop", file, "--yes")
+
+    assert (one, left, others) == ("removed 1 records\n", BAD - 1, "removed 0 records\n")
+    assert rest == f"removed {BAD - 1} records\n"
+    assert answer("list", file) == []
