@@ -1,6 +1,7 @@
 """What is in quarantine, told without Spark: groups, single records, and what can be replayed."""
 
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from cdc.errors import CatalogError
 from cdc.model import OFFSET, QUARANTINE
 from cdc.runtime.quarantine_pages import group_lines, readable, record_lines
 from cdc.runtime.quarantine_view import BadGroup, Chosen, KeptRecord, QuarantineView
+from cdc.runtime.replay_report import ReplayReport, TableReplay, staying
 from cdc.schema import quarantine_schema
 
 CONFIG = """
@@ -215,3 +217,68 @@ def test_a_kind_of_catalog_that_pyiceberg_lacks_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(CatalogError):
         QuarantineView(parse_config(text.encode(), tmp_path / "shop.toml")).groups(Chosen())
+
+
+def test_nothing_is_dropped_without_a_yes(catalog: Catalog, config: Path) -> None:
+    keep(catalog, record(1))
+
+    result = invoke("drop", str(config))
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--yes" in result.stderr
+    assert len(shown("list", str(config))) == 1
+
+
+def test_somebody_who_can_be_asked_is_asked_and_may_say_no(
+    catalog: Catalog, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(catalog, record(1), record(2), record(3, topic="other"))
+    monkeypatch.setattr(sys.modules["cdc.cli.quarantine"], "interactive", lambda: True)
+
+    arguments = ["quarantine", "drop", str(config), "--topic", "shop.public.orders"]
+    result = CliRunner().invoke(cli, arguments, input="n\n")
+
+    assert result.exit_code == 1
+    assert "Remove 2 records for good?" in result.stdout
+    assert sum(group["records"] for group in shown("list", str(config))) == 3
+
+
+@pytest.mark.parametrize("command", ["list", "show", "replay", "drop"])
+def test_a_wrong_config_or_option_is_wrong_usage(command: str, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(CONFIG.replace("postgres", "postgre"))
+
+    assert invoke(command).exit_code == 2
+    assert invoke(command, str(wrong), *(["--yes"] if command == "drop" else [])).exit_code == 2
+    assert invoke(command, str(wrong), "--offset", "-1").exit_code == 2
+    assert invoke(command, "--help").stdout.startswith("Usage:")
+
+
+def test_a_replay_without_kafka_is_told_at_once(config: Path) -> None:
+    result = invoke("replay", str(config))
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "Kafka at localhost:9" in result.stderr
+
+
+def test_a_replay_tells_what_it_did_and_what_stays() -> None:
+    stays = staying({(0, 7): "bad", (0, 3): "bad", (1, 1): "worse"})
+    done = TableReplay("shop.orders", "t", 12, applied=5, superseded=3, there=1, stays=stays)
+    gone = TableReplay("shop.log", "t2", 4, failure="It is gone.")
+
+    report = ReplayReport((done, gone))
+
+    assert list(report.lines()) == [
+        "shop.orders  applied=5  superseded=3  already there=1  stays=3",
+        "    2 from 0:3 on: bad",
+        "    1 from 1:1 on: worse",
+        "shop.log  applied=0  superseded=0  stays=4",
+        "    It is gone.",
+    ]
+    assert (report.exit_code, report.as_dict()["ok"]) == (1, False)
+
+
+def test_a_replay_of_nothing_is_said_so() -> None:
+    assert list(ReplayReport(()).lines()) == ["nothing is in quarantine"]
+    assert ReplayReport(()).exit_code == 0
+    assert "would apply=2" in next(ReplayReport((TableReplay("t", "t", 2, 2),), True).lines())
