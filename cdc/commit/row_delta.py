@@ -1,5 +1,6 @@
 """Rows, deletes and ledger in one atomic commit."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from cdc.commit.java_values import java_strings
 from cdc.commit.ledger import put_ledger, read_ledger
 from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
-from cdc.errors import CommitConflictError
+from cdc.errors import CommitConflictError, NotParquetError
 from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
 
 # The first version of Iceberg's format in which position deletes are deletion vectors.
@@ -86,10 +87,12 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
         delta.validateFromSnapshot(change.since)
     # A compaction adds no rows and is no conflict; a second mirror does, and is one.
     delta.validateNoConflictingDataFiles()
-    if change.alone:
-        delta.validateNoConflictingDeleteFiles()
     positions = _deletes(change, FileKind.POSITION_DELETES)
     referenced = {path for file in positions for path in file.referenced}
+    if change.alone:
+        delta.validateNoConflictingDeleteFiles()
+        with suppress(NotParquetError):  # a truncate removes files, and adds none
+            referenced |= {file.path for file in table.live_files()}
     if referenced:
         # Rows that moved to another file meanwhile would come back to life.
         delta.validateDataFilesExist(java_strings(table.jvm, referenced))

@@ -15,7 +15,7 @@ from cdc.runtime import quarantine
 from tests.conftest import Configure
 from tests.spark.meddling import around_commit
 from tests.spark.replays import ReplayBench, Scene
-from tests.unit.messages import ORDERS, Table, delete, insert, update
+from tests.unit.messages import ORDERS, Table, delete, insert, truncate, update
 
 RULES = {
     "index": 'deletes = "positional"',
@@ -93,6 +93,18 @@ def test_a_delete_that_is_applied_meanwhile_wins(
 
     assert scene.rows("id", "name") == [(2, "good")]
     assert (outcome.applied, outcome.superseded, outcome.done) == (1, 1, True)
+
+
+def test_a_truncate_that_is_applied_meanwhile_wins(
+    scene: Scene, table: Table, before_commits: Meddle
+) -> None:
+    replay = scene.replay()
+    before_commits(replay, once(lambda: scene.apply(truncate(table=table, offset=4))))
+
+    outcome = replay.run(table)
+
+    assert scene.rows("id", "name") == []
+    assert (outcome.applied, outcome.superseded, outcome.done) == (0, 2, True)
 
 
 def test_the_mirror_goes_on_from_its_own_marks(scene: Scene, table: Table) -> None:

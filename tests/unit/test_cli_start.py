@@ -9,6 +9,14 @@ from pathlib import Path
 import pytest
 
 WRONG = "name = 'shop'\n[source]\nconnector = 'postgre'\n"
+RIGHT = """
+name = "shop"
+[source]
+connector = "postgres"
+topics = ["shop.public.*"]
+[kafka]
+"bootstrap.servers" = "localhost:9"
+"""
 MOST_CPU = 0.5  # seconds
 HEAVY = {"pyspark", "pyiceberg", "confluent_kafka", "pyarrow", "numpy"}
 
@@ -47,6 +55,22 @@ def loaded(arguments: list[str]) -> set[str]:
 
 def test_help_loads_neither_spark_nor_the_validation() -> None:
     assert loaded(["--help"]) & (HEAVY | {"pydantic"}) == set()
+
+
+@pytest.mark.parametrize("command", ["list", "show", "replay", "drop"])
+def test_help_on_the_quarantine_loads_no_more(command: str) -> None:
+    assert loaded(["quarantine", command, "--help"]) & (HEAVY | {"pydantic"}) == set()
+
+
+@pytest.mark.parametrize("command", ["list", "show"])
+def test_the_quarantine_is_looked_at_without_spark(command: str, tmp_path: Path) -> None:
+    config = tmp_path / "shop.toml"
+    config.write_text(RIGHT)
+
+    modules = loaded(["quarantine", command, str(config)])
+
+    assert "pyiceberg" in modules
+    assert "pyspark" not in modules
 
 
 def test_a_wrong_config_is_found_without_spark(wrong: str) -> None:
