@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cdc.cli.arguments import config_argument, load_applicable
+from cdc.cli.arguments import config_argument
 from cdc.cli.logs import set_up_logging
 
 table_option = click.option(
@@ -38,7 +38,9 @@ def quarantine() -> None:
 def list_(config: Path, table: str | None, output: str, verbose: bool) -> None:
     """Count the records in quarantine by table, topic and reason."""
     set_up_logging(verbose=verbose)
-    settings = load_applicable(config)
+    from cdc.config import load_config
+
+    settings = load_config(config)
     from cdc.runtime.quarantine_pages import group_lines, group_values
     from cdc.runtime.quarantine_view import Chosen, QuarantineView
 
@@ -71,7 +73,9 @@ def show(
 ) -> None:
     """Show single records with their reason, key and value."""
     set_up_logging(verbose=verbose)
-    settings = load_applicable(config)
+    from cdc.config import load_config
+
+    settings = load_config(config)
     from cdc.runtime.quarantine_pages import record_lines, record_values
     from cdc.runtime.quarantine_view import Chosen, QuarantineView
 
@@ -108,7 +112,9 @@ def replay(
 
     It may run beside the mirror. Exits with 1 if some records stay in quarantine.
     """
-    settings = load_applicable(config)
+    from cdc.config import load_config
+
+    settings = load_config(config)
     set_up_logging(verbose=verbose)
     from cdc.runtime.quarantine_commands import replay_quarantine  # imports pyspark
 
@@ -140,7 +146,9 @@ def drop(
 ) -> None:
     """Remove records from the quarantine for good; without a choice, all of them."""
     set_up_logging(verbose=verbose)
-    settings = load_applicable(config)
+    from cdc.config import load_config
+
+    settings = load_config(config)
     if not yes and not interactive():
         raise click.UsageError("Nobody is there to ask. Add --yes to remove records for good.")
     from cdc.runtime.quarantine_view import Chosen, QuarantineView

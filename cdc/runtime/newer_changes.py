@@ -7,13 +7,14 @@ in the others from where these were at its source position.
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from cdc.config import ApplyMode
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, PartitionMark, Truncate
 from cdc.plan import after_truncate, has_newer
@@ -66,7 +67,9 @@ class NewerTask:
             newer = np.zeros(len(self.waiting), bool)
             for changes in decoded.changes:
                 newer |= has_newer(self.waiting, changes, self.decode.table_key, partition)
-            found = (np.flatnonzero(newer), decoded.truncates)
+            # A snapshot may begin before the chunk does: only its position counts.
+            begun = (replace(begin, partition=ANYWHERE) for begin in decoded.snapshots)
+            found = (np.flatnonzero(newer), (*decoded.truncates, *begun))
             yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(found)]})
 
 
@@ -108,7 +111,8 @@ def find_overtaken(
         for row in log.read(first, next_).mapInArrow(task, REPORT_SCHEMA).collect():
             places, found = pickle.loads(row.report)
             newer[places] = True
-            truncates |= set(found)
+            wipes = mirrored.rule.mode is ApplyMode.MIRROR
+            truncates |= {truncate for truncate in found if wipes or not truncate.snapshot}
     return Overtaken(newer | _wiped(waiting, truncates), unknown)
 
 

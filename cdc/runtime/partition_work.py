@@ -151,7 +151,7 @@ class PartitionWork:
         self.table = decoded.table or self.table
         self.schemas = dict(decoded.places) | self.schemas  # the first place counts
         self.truncates += decoded.truncates
-        if self.plan.rule.mode is ApplyMode.MIRROR:
+        if self.plan.rule.mode is ApplyMode.MIRROR and not self.plan.replayed:
             for begin in decoded.snapshots:
                 self.snapshots.setdefault((begin.position, begin.time), begin)
         if decoded.bad:
