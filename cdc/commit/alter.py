@@ -1,14 +1,15 @@
 """Changes of a table's columns, all of them and what is noted of them in one commit."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
 from cdc.columns import ColumnStep, StepKind
 
+# Gives the table properties that go with a change, from the numbers of the old and new schema.
+Noted = Callable[[int, int], Mapping[str, str]]
 
-def alter(
-    table: Any, gateway: Any, steps: Iterable[ColumnStep], properties: Mapping[str, str], types: Any
-) -> None:
+
+def alter(table: Any, gateway: Any, steps: Iterable[ColumnStep], noted: Noted, types: Any) -> None:
     """Take steps one after the other, and set properties, in one commit.
 
     Run twice, the second run fails: the columns are there, or gone, already.
@@ -17,17 +18,19 @@ def alter(
         table: Iceberg's table.
         gateway: The way to Java.
         steps: What is done to the columns.
-        properties: Set in the same commit.
+        noted: What is set in the same commit.
         types: Makes a Java type of an Iceberg type.
     """
     transaction = table.newTransaction()
+    old = int(transaction.table().schema().schemaId())
     for step in steps:
         # Each in an update of its own: a name that one step frees can be taken by the next.
         update = transaction.updateSchema()
         _take(update, gateway, step, types, transaction.table().schema())
         update.commit()
     update = transaction.updateProperties()
-    for name, value in properties.items():
+    # Nobody else gets this number: a commit on top of another writer's columns is refused.
+    for name, value in noted(old, int(transaction.table().schema().schemaId())).items():
         update.set(name, value)
     update.commit()
     transaction.commitTransaction()

@@ -8,7 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import IcebergType, NestedField
 
 from cdc.columns import ColumnStep
-from cdc.commit.alter import alter
+from cdc.commit.alter import Noted, alter
 from cdc.commit.java_errors import translated
 from cdc.commit.java_values import joined_map, map_joiner
 from cdc.commit.live_files import FileChanges, read_changed_files, read_live_files
@@ -93,10 +93,10 @@ class IcebergTable:
         """Go through the summaries of the snapshots that led to the current one, newest first."""
         return (dict(snapshot.summary()) for snapshot in self.ancestors())
 
-    def alter(self, steps: Iterable[ColumnStep], properties: Mapping[str, str]) -> None:
+    def alter(self, steps: Iterable[ColumnStep], noted: Noted) -> None:
         """Change columns and set properties, in one commit. Done twice, the second time fails."""
         with translated(str(self.name)):
-            alter(self.java, self.gateway, steps, properties, self._java_type)
+            alter(self.java, self.gateway, steps, noted, self._java_type)
 
     def add_columns(self, columns: Sequence[tuple[str, IcebergType]]) -> None:
         """Add optional columns at the end, in one commit. One that is there already is left."""

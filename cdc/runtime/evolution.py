@@ -138,12 +138,17 @@ class Evolution:
             for change, _ in decision.steps
             if change.kind is ChangeKind.RENAME_COLUMN and change.to is not None
         }
-        noted = log_property((*mirrored.events, *events))
-        noted |= identities_property(facts, mirrored.identities, renamed)
+        before = mirrored.events
+        others = identities_property(facts, mirrored.identities, renamed)
         if renamed:
-            noted |= key_property(columns)
+            others |= key_property(columns)
         if defaults and mirrored.rule.mode is not ApplyMode.APPEND:
-            noted[BACKFILL_PROPERTY] = json.dumps({**mirrored.backfill, **defaults})
+            others[BACKFILL_PROPERTY] = json.dumps({**mirrored.backfill, **defaults})
+
+        def noted(old: int, new: int) -> dict[str, str]:
+            numbered = [replace(event, old_schema=old, new_schema=new) for event in events]
+            return {**others, **log_property((*before, *numbered))}
+
         mirrored.table.alter(steps, noted)
         mirrored.reopen()  # the commit may have brought other writers' changes to light
         _tell(mirrored, events)

@@ -11,6 +11,7 @@ from cdc.schema.difference import ColumnChange
 from cdc.schema.policy import statement
 
 CREATED = "create"
+FIRST_SCHEMA = 0  # Iceberg's number of the schema that a table is made with
 _PLACE = ("partition", "offset", "position", "time")
 
 
@@ -34,7 +35,8 @@ def log_property(events: Iterable[SchemaEvent]) -> dict[str, str]:
 
 def created(place: SchemaPlace, when: str) -> SchemaEvent:
     """Note that a table was made for a schema."""
-    return SchemaEvent(CREATED, "", place, text="CREATE TABLE", when=when)
+    text = "CREATE TABLE"
+    return SchemaEvent(CREATED, "", place, text=text, when=when, new_schema=FIRST_SCHEMA)
 
 
 def event_of(

@@ -386,6 +386,29 @@ def test_what_was_done_is_on_record_and_old_snapshots_keep_their_columns(
     assert rows(bench, table)[0] == {"id": 1, "name": "a", "size": None}
 
 
+def test_the_record_names_the_schemas_before_and_after(open_bench: Open, table: Table) -> None:
+    bench = open_bench('schema_change = "lenient"')
+    numbers = with_columns(table, NAME, column("size", "int32"))
+    texts = with_columns(table, NAME, column("size", "string"), column("note", "string"))
+    bench.apply(insert({"id": 1, "name": "a"}, table=table, offset=0, lsn=10))
+
+    bench.apply(insert({"id": 2, "name": "b", "size": 2}, table=numbers, offset=1, lsn=20))
+    bench.apply(insert({"id": 3, "name": "c", "size": "3"}, table=texts, offset=2, lsn=30))
+
+    java = bench.table(table.topic).table.java
+    shown = {
+        int(number): [str(field.name()) for field in java.schemas()[number].columns()]
+        for number in java.schemas()
+    }
+    log = read_log(bench.table(table.topic).table.properties)
+    changes = [(shown.get(e.old_schema or 0), shown[e.new_schema or 0]) for e in log[1:]]
+    assert (log[0].old_schema, log[0].new_schema, shown[0]) == (None, 0, ["id", "name"])
+    assert changes[0] == (["id", "name"], ["id", "name", "size"])
+    # Two changes in one commit have the same schemas before and after.
+    assert changes[1] == changes[2] == (changes[0][1], columns(bench, table))
+    assert int(java.schema().schemaId()) == log[-1].new_schema
+
+
 def test_a_new_column_stands_where_the_source_has_it(open_bench: Open, table: Table) -> None:
     bench = open_bench(mode="history")
     wide = with_columns(table, column("first", "string"), NAME)
