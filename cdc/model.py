@@ -35,6 +35,8 @@ BACKFILL_PROPERTY: Final = RESERVED + "backfill"
 IDENTITIES_PROPERTY: Final = RESERVED + "identities"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
+# Of the quarantine's table: which tables of the mirror are parked, and why.
+PARKED_PROPERTY: Final = RESERVED + "parked"
 
 # The offset of the first record that Kafka still has of a partition, as its clients write it.
 EARLIEST: Final = -2

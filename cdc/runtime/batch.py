@@ -307,6 +307,9 @@ class BatchRunner:
             commit_seconds=time.monotonic() - written,
         )
         logger.info("%s", progress)
+        for report in committed:
+            self._tables.words.resume(report.id)
+        self._tables.words.leave()
         return progress, {str(report.id[1]) for report in committed}
 
     def _park(self, report: TargetReports, reason: MirrorError) -> None:

@@ -102,6 +102,17 @@ class Quarantine:
             assert self._table is not None
             append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(self._marks))
 
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """What is noted; nothing before there is a quarantine."""
+        return self._table.properties if self._table is not None else {}
+
+    def note(self, properties: Mapping[str, str]) -> None:
+        """Keep what concerns all tables of the mirror. Done twice, it is done once."""
+        self.create()
+        assert self._table is not None
+        self._table.set_properties(properties)
+
     def tables(self, spark: SparkSession) -> list[tuple[str | None, str]]:
         """List the tables and topics of the records that are here."""
         if self._table is None:

@@ -1,10 +1,12 @@
 """Where a run starts: in each table's own ledger, and at the first record of new topics."""
 
 import logging
+from collections.abc import Mapping
 
 from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
 from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
+from cdc.model import TableName
 from cdc.runtime.describe import describe
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.tables import Tables
@@ -37,10 +39,45 @@ def starting_offsets(
             tables.park((topic, None), error)
     for topic, partitions in topics.items():
         tables.note_partitions(topic, {p: ranges[topic, p].next for p in partitions})
-    return {
+    starts = {
         (topic, partition): _start(topic, partition, place, tables)
         for (topic, partition), place in ranges.items()
     }
+    held = {
+        topic: {partition: ranges[topic, partition] for partition in partitions}
+        for topic, partitions in topics.items()
+    }
+    tables.words.keep(lambda topic, table: _may_be_parked(topic, table, held, tables))
+    tables.words.leave()
+    return starts
+
+
+def _may_be_parked(
+    topic: str,
+    table: str | None,
+    held: Mapping[str, Mapping[int, OffsetRange]],
+    tables: Tables,
+) -> bool:
+    """Say whether a table that was parked in the last run is so now, or has yet to go on."""
+    if any(topic == where and table == _text(name) for where, name in tables.parked):
+        return True
+    ranges = held.get(topic, {})
+    opened = tables.targets(topic)
+    if not opened:
+        return any(place.next > place.first for place in ranges.values())
+    for target in opened:
+        marks = tables[target].marks
+        waits = any(
+            place.next > (marks[partition].next_offset if partition in marks else place.first)
+            for partition, place in ranges.items()
+        )
+        if table in (None, _text(target[1])) and waits:
+            return True
+    return False
+
+
+def _text(name: TableName | None) -> str | None:
+    return None if name is None else str(name)
 
 
 def open_tables(record: Record, dialect: Dialect, tables: Tables) -> None:

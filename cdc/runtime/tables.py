@@ -36,6 +36,7 @@ from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.evolution import Evolution, earliest
 from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.parked_words import ParkedWords
 from cdc.runtime.quarantine import Quarantine
 from cdc.runtime.scratch import index_folder
 from cdc.runtime.target_plan import TargetPlan
@@ -83,6 +84,7 @@ class Tables:
         self._evolution = Evolution(dialect, self.declarations)
         self.quarantine = Quarantine(config, catalog)
         self.parked: dict[TargetId, MirrorError] = {}
+        self.words = ParkedWords(self.quarantine)
         self._config = config
         self._dialect = dialect
         self._storage = config.catalog.properties()
@@ -107,6 +109,8 @@ class Tables:
     def park(self, target: TargetId, reason: MirrorError) -> None:
         """Leave a table alone for the rest of the run; the next run takes it up where it stands."""
         self.parked[target] = reason
+        marks = self._tables[target].marks if target in self._tables else {}
+        self.words.park(target, reason, marks)
         logger.warning("parked topic=%s table=%s reason=%s", target[0], target[1] or "-", reason)
 
     def reasons(self) -> dict[str, MirrorError]:
