@@ -25,6 +25,8 @@ CURRENT: Final = RESERVED + "current"
 # The names of the columns that a change leaves out, in tables of changes where any does.
 MISSING: Final = RESERVED + "missing"
 LEDGER_PROPERTY: Final = RESERVED + "ledger"
+# The sequence number of the snapshot for which the ledger among the table's properties is true.
+SEQUENCE_PROPERTY: Final = LEDGER_PROPERTY + "_sequence"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"
 KEY_PROPERTY: Final = RESERVED + "key"

@@ -10,6 +10,7 @@ from cdc.cli.check import check
 from cdc.cli.demo import demo
 from cdc.cli.quarantine import quarantine
 from cdc.cli.run import run
+from cdc.cli.status import status
 from cdc.errors import MirrorError
 
 INTERRUPTED = 130  # what a shell reports for a command that Ctrl-C ended
@@ -32,7 +33,7 @@ class MirrorGroup(click.Group):
 
 @click.group(
     cls=MirrorGroup,
-    commands=[check, demo, quarantine, run],
+    commands=[check, demo, quarantine, run, status],
     context_settings={
         "auto_envvar_prefix": "DATABASE_MIRROR",
         "help_option_names": ["-h", "--help"],

@@ -1,14 +1,11 @@
 """The ledger in a table's own history."""
 
-from typing import Any, Final
+from typing import Any
 
 from cdc.commit.java_errors import translated
 from cdc.commit.table import IcebergTable
 from cdc.errors import CommitConflictError, LostLedgerError
-from cdc.model import LEDGER_PROPERTY, Ledger
-
-# The sequence number of the snapshot for which the table property is true.
-SEQUENCE_PROPERTY: Final = LEDGER_PROPERTY + "_sequence"
+from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
 
 
 def read_ledger(table: IcebergTable) -> Ledger | None:

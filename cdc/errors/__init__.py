@@ -16,6 +16,7 @@ from cdc.errors.records import (
     UnwritableError,
 )
 from cdc.errors.servers import (
+    CatalogUnreachableError,
     ConnectorFailedError,
     DemoFolderError,
     DownloadError,
@@ -33,6 +34,7 @@ from cdc.errors.servers import (
     SourceDownError,
     SourceUnreachableError,
     StreamFailedError,
+    UnlistedCatalogError,
 )
 from cdc.errors.settings import (
     ConfigError,
@@ -67,6 +69,7 @@ __all__ = [
     "AccountError",
     "AvroTopicError",
     "CatalogError",
+    "CatalogUnreachableError",
     "CommitConflictError",
     "ConfigError",
     "ConnectorFailedError",
@@ -112,6 +115,7 @@ __all__ = [
     "TopicGrewError",
     "UnindexableKeyError",
     "UnknownKeyError",
+    "UnlistedCatalogError",
     "UnmappableTypeError",
     "UnmirrorableColumnError",
     "UnmirrorableValueError",

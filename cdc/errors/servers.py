@@ -21,6 +21,33 @@ class KafkaUnreachableError(MirrorError):
         )
 
 
+class CatalogUnreachableError(MirrorError):
+    """The catalog does not answer, or refuses to."""
+
+    retryable = True
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(kind, reason)
+        self.kind, self.reason = kind, reason
+
+    def __str__(self) -> str:
+        return f"The {self.kind} catalog does not answer: {self.reason}. See [catalog]."
+
+
+class UnlistedCatalogError(MirrorError):
+    """Only Spark can read the catalog."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return (
+            f"A {self.kind} catalog can be read by Spark alone, so that nothing can be said of its "
+            "tables here. Ask Spark for their snapshots, or choose another catalog.type."
+        )
+
+
 class RegistryUnreachableError(MirrorError):
     """The schema registry does not answer, or not as one, so that no schema is known for sure."""
 

@@ -15,6 +15,7 @@ from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
 from cdc.decode.registry import open_registry
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
+from cdc.runtime.catalog_reader import sqlite_file
 from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.source.topics import OffsetRange, Record, open_topics
 from connectors import DIALECTS
@@ -104,11 +105,9 @@ def _check_catalog(config: MirrorConfig) -> tuple[Catalog | None, Finding]:
     kind = config.catalog.type
     if kind is CatalogType.HADOOP:
         return None, Finding("catalog", True, f"hadoop at {properties['warehouse']} (not opened)")
-    uri = properties.get("uri", "")
-    if uri.startswith("sqlite"):
-        file = Path(uri.partition(":///")[2])
-        if not file.exists():
-            return None, _check_new_sqlite(file)
+    file = sqlite_file(properties)
+    if file is not None and not file.exists():
+        return None, _check_new_sqlite(file)
     try:
         catalog = load_catalog(config.name, **properties)
         spaces = catalog.list_namespaces()

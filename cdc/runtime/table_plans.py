@@ -14,10 +14,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
 from cdc.model import (
-    LEDGER_PROPERTY,
-    Ledger,
     News,
-    PartitionMark,
     SchemaPlace,
     SourceSchema,
     SourceTable,
@@ -26,6 +23,7 @@ from cdc.model import (
 from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import describe, wire_of
+from cdc.runtime.table_ledger import newest_ledger
 from cdc.schema import (
     DAY,
     Decision,
@@ -223,21 +221,9 @@ def _plan_of(topic: str, name: TableName, rule: ResolvedRule, waiting: int) -> T
 
 def _behind(table: Table, ranges: Mapping[int, OffsetRange]) -> int:
     """Count the records that the table's ledger does not have yet."""
-    marks = _marks(table)
+    ledger, _ = newest_ledger(table)
+    marks = ledger.partitions if ledger is not None else {}
     return sum(
         place.next - (marks[partition].next_offset if partition in marks else place.first)
         for partition, place in ranges.items()
     )
-
-
-def _marks(table: Table) -> Mapping[int, PartitionMark]:
-    """Read how far the table has come: in its newest snapshot that says so, or in a property."""
-    snapshot = table.current_snapshot()
-    while snapshot is not None:
-        summary = snapshot.summary.additional_properties if snapshot.summary else {}
-        if LEDGER_PROPERTY in summary:
-            return Ledger.from_json(summary[LEDGER_PROPERTY]).partitions
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
-    text = table.properties.get(LEDGER_PROPERTY)
-    return Ledger.from_json(text).partitions if text else {}

@@ -9,8 +9,8 @@ from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.renames import Renames, identities_property, read_identities, told_renames
 from cdc.schema.schema_log import created, event_of, log_property, read_log, since
 from cdc.schema.table_key import key_of, key_property
-from cdc.schema.table_mode import check_mode
-from cdc.schema.target import table_location, target_name
+from cdc.schema.table_mode import check_mode, mode_of
+from cdc.schema.target import table_location, target_name, target_pattern
 from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "key_property",
     "log_property",
     "mirror_columns",
+    "mode_of",
     "own_columns",
     "quarantine_schema",
     "read_identities",
@@ -45,5 +46,6 @@ __all__ = [
     "statement",
     "table_location",
     "target_name",
+    "target_pattern",
     "told_renames",
 ]

@@ -19,6 +19,12 @@ MADE_FOR: Final = {
 NONE_OF_THEM: Final = "no mode of this version"
 
 
+def mode_of(schema: Schema) -> str:
+    """Tell for which mode a table was made."""
+    own = frozenset(c.name for c in schema.fields if c.name.startswith(RESERVED))
+    return MADE_FOR.get(own, NONE_OF_THEM)
+
+
 def check_mode(schema: Schema, rule: ResolvedRule, table: str) -> None:
     """See that a table's rows mean what its rule says.
 
@@ -28,7 +34,6 @@ def check_mode(schema: Schema, rule: ResolvedRule, table: str) -> None:
     Raises:
         OtherModeError: It was made for another mode.
     """
-    own = frozenset(c.name for c in schema.fields if c.name.startswith(RESERVED))
-    made_for = MADE_FOR.get(own, NONE_OF_THEM)
+    made_for = mode_of(schema)
     if made_for != rule.kind:
         raise OtherModeError(table, made_for, rule.kind)

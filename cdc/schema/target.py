@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from string import Formatter
 
 from cdc.config import TargetConfig
 from cdc.model import SourceTable, TableName
@@ -23,6 +24,20 @@ def target_name(target: TargetConfig, source: SourceTable) -> TableName:
     )
     carried = tuple(UNCARRIED.sub("_", name) or "_" for name in names)
     return TableName(carried[:-1], carried[-1])
+
+
+def target_pattern(target: TargetConfig) -> tuple[re.Pattern[str], ...]:
+    """Give what the names of mirrored tables look like, level by level."""
+    return tuple(
+        re.compile(
+            "".join(
+                re.escape(UNCARRIED.sub("_", text)) + (".+" if name is not None else "")
+                for text, name, _, _ in Formatter().parse(level)
+            ),
+            re.DOTALL | re.IGNORECASE,  # some catalogs keep names in small letters
+        )
+        for level in target.table.split(".")
+    )
 
 
 def table_location(warehouse: str, name: TableName) -> str | None:

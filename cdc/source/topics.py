@@ -34,6 +34,7 @@ class Record:
     offset: int
     key: bytes | None
     value: bytes | None
+    time: int = -1  # when Kafka or its producer says that it came: milliseconds since 1970
 
 
 def topic_pattern(globs: Sequence[str]) -> str:
@@ -133,6 +134,27 @@ class TopicReader:
             by_topic.setdefault(topic, []).append(record)
         return by_topic
 
+    def times(self, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int | None]:
+        """Read when the first record at or behind an offset of each partition came.
+
+        None where no record is there: the end is near, and up to it are marks of transactions.
+        A partition that does not answer in time is left out.
+        """
+        waiting = set(offsets)
+        found: dict[tuple[str, int], int | None] = {}
+        with self._translated():
+            self._consumer.assign([TopicPartition(*p, offset) for p, offset in offsets.items()])
+            deadline = time.monotonic() + ANSWER_SECONDS
+            while waiting and time.monotonic() < deadline:
+                for record in self._records(ended=waiting):
+                    place = (record.topic, record.partition)
+                    if place in waiting:
+                        found[place] = record.time
+                        waiting.discard(place)
+                        self._consumer.incremental_unassign([TopicPartition(*place)])
+            self._consumer.unassign()
+        return {place: found.get(place) for place in offsets if place not in waiting}
+
     def header(self, topic: str, partition: int, offset: int, name: str) -> bytes | None:
         """Read one header of one record; None where the record or the header is not there."""
         with self._translated():
@@ -163,7 +185,8 @@ class TopicReader:
                 if ended is not None and error.code() == KafkaError._PARTITION_EOF:
                     ended.discard((topic, partition))
                 continue
-            yield Record(topic, partition, offset, message.key(), message.value())
+            time_of_it = message.timestamp()[1]
+            yield Record(topic, partition, offset, message.key(), message.value(), time_of_it)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

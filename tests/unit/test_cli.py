@@ -22,7 +22,7 @@ topics = ["shop.public.*"]
 [kafka]
 "bootstrap.servers" = "localhost:9092"
 """
-COMMANDS = ("check", "demo", "quarantine", "run")
+COMMANDS = ("check", "demo", "quarantine", "run", "status")
 
 
 class StalledError(MirrorError):
@@ -94,7 +94,7 @@ def test_an_unknown_command_is_wrong_usage() -> None:
     assert invoke("mirrror").exit_code == 2
 
 
-@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("command", ["check", "run", "status"])
 def test_a_missing_config_is_wrong_usage(command: str, tmp_path: Path) -> None:
     assert invoke(command).exit_code == 2
     assert invoke(command, str(tmp_path / "none.toml")).exit_code == 2
@@ -106,7 +106,7 @@ def test_the_demo_needs_rows(rows: str) -> None:
     assert invoke("demo", "--rows", rows).exit_code == 2
 
 
-@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("command", ["check", "run", "status"])
 def test_a_wrong_config_shows_every_problem_and_exits_with_2(command: str, wrong: str) -> None:
     result = invoke(command, wrong)
 

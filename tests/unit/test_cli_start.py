@@ -80,8 +80,9 @@ def test_a_wrong_config_is_found_without_spark(wrong: str) -> None:
     assert modules & HEAVY == set()
 
 
-def test_run_refuses_a_wrong_config_without_spark(wrong: str) -> None:
-    assert loaded(["run", wrong]) & HEAVY == set()
+@pytest.mark.parametrize("command", ["run", "status"])
+def test_a_wrong_config_is_refused_without_spark(command: str, wrong: str) -> None:
+    assert loaded([command, wrong]) & HEAVY == set()
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["check"]], ids=["help", "check"])

@@ -1,0 +1,36 @@
+"""How far a table has come, read without Spark: what `cdc.commit` reads, through pyiceberg."""
+
+from pyiceberg.table import Table
+
+from cdc.errors import LostLedgerError
+from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
+
+
+def newest_ledger(table: Table) -> tuple[Ledger | None, int | None]:
+    """Find the newest ledger of a table, and when it was committed.
+
+    Returns:
+        The ledger, and milliseconds since 1970: None where its snapshot has expired.
+
+    Raises:
+        LostLedgerError: The table was rolled back to where no ledger is left.
+    """
+    oldest = None
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        summary = snapshot.summary.additional_properties if snapshot.summary else {}
+        if LEDGER_PROPERTY in summary:
+            return Ledger.from_json(summary[LEDGER_PROPERTY]), snapshot.timestamp_ms
+        oldest = snapshot.sequence_number or 0
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    text = table.properties.get(LEDGER_PROPERTY)
+    if text is None:
+        return None, None
+    sequence = table.properties.get(SEQUENCE_PROPERTY)  # mirrors before this one wrote none
+    if sequence is not None and (oldest is None or int(sequence) >= oldest):
+        current = table.current_snapshot()
+        raise LostLedgerError(
+            ".".join(table.name()), None if current is None else current.snapshot_id
+        )
+    return Ledger.from_json(text), None
