@@ -96,16 +96,12 @@ class StatusReader:
         return Held(globs, ranges, times)
 
     def _quarantined(self, quarantine: Table | None) -> Counts:
-        """Count the bad records of each table; read only when there are new ones."""
+        """Count bad records; they are read only when there are new ones."""
         snapshot = quarantine.current_snapshot() if quarantine is not None else None
         if quarantine is None or snapshot is None:
             return {}
         if self._counted[0] != snapshot.snapshot_id:
-            names = [c.name for c in quarantine.schema().fields if c.name in ("topic", "table")]
-            rows = quarantine.scan(selected_fields=tuple(names)).to_arrow()
-            counted = rows.group_by(names).aggregate([([], "count_all")]).to_pylist()
-            counts = {(row["topic"], row.get("table")): row["count_all"] for row in counted}
-            self._counted = snapshot.snapshot_id, counts
+            self._counted = snapshot.snapshot_id, count_quarantined(quarantine)
         return self._counted[1]
 
 
@@ -117,3 +113,11 @@ def open_status(config: MirrorConfig) -> Iterator[StatusReader]:
         yield reader
     finally:
         reader.close()
+
+
+def count_quarantined(quarantine: Table) -> Counts:
+    """Count the bad records of each table."""
+    names = [c.name for c in quarantine.schema().fields if c.name in ("topic", "table")]
+    rows = quarantine.scan(selected_fields=tuple(names)).to_arrow()
+    counted = rows.group_by(names).aggregate([([], "count_all")]).to_pylist()
+    return {(row["topic"], row.get("table")): row["count_all"] for row in counted}
