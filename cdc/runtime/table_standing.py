@@ -55,6 +55,10 @@ class Held:
     ranges: Mapping[str, Mapping[int, OffsetRange]]
     times: Mapping[tuple[Place, int], int | None]
 
+    def is_named(self, topic: str) -> bool:
+        """Say whether a topic is one of the mirror's."""
+        return re.fullmatch(topic_pattern(self.globs), topic) is not None
+
 
 def read_table(table: Table) -> ReadTable:
     """Read how far a table has come."""
@@ -167,7 +171,7 @@ def _ended(topic: str, held: Held) -> str | None:
             "Kafka has no such topic. The table stays as it is: drop it if it is not needed, or "
             "see that [kafka] has the right address."
         )
-    if not re.fullmatch(topic_pattern(held.globs), topic):
+    if not held.is_named(topic):
         return (
             "source.topics does not name the topic any more. The table stays as it is: drop it if "
             "it is not needed, or name its topic again."
@@ -207,7 +211,7 @@ def _without_table(
     now: datetime,
 ) -> Iterator[TableStatus]:
     """Tell of topics that hold records and have no table."""
-    said = {word.topic: word for word in words}
+    said = {word.topic: word for word in words if held.is_named(word.topic)}
     for topic in {*held.ranges, *said} - known:
         waiting, behind = _waiting(topic, {}, held, now) if topic in held.ranges else (0, 0.0)
         word = said.get(topic)

@@ -30,11 +30,12 @@ Status = Callable[..., tuple[int, dict[str, Any]]]
 
 
 def write_config(lake: Path, topics: str, servers: str) -> str:
-    """Write a config that means what the fixture `configure` makes."""
+    """Write a config that means what the fixture `configure` makes, and only the test's tables."""
     file = lake / f"{uuid.uuid4().hex}.toml"
+    server = topics.partition(".")[0]
     file.write_text(
         f'name = "shop"\n[source]\nconnector = "postgres"\ntopics = ["{topics}"]\n'
-        f'[kafka]\n"bootstrap.servers" = "{servers}"\n[target]\ntable = "{{server}}.{{table}}"\n'
+        f'[kafka]\n"bootstrap.servers" = "{servers}"\n[target]\ntable = "{server}.{{table}}"\n'
     )
     return str(file)
 

@@ -265,6 +265,12 @@ def test_a_topic_that_is_parked_as_a_whole_is_told_with_and_without_a_table(
     assert [(s.table, s.parked) for s in found] == [("shop.orders", "a"), (None, "b")]
 
 
+def test_a_parked_topic_that_the_config_left_out_is_not_told(config: MirrorConfig) -> None:
+    word = ParkedWord("srv.old.orders", None, "no Debezium change", SINCE)
+
+    assert statuses(config, held(), (word,)) == ()
+
+
 def test_word_of_parked_tables_is_read_as_it_was_written() -> None:
     words = (
         ParkedWord(TOPIC, "shop.orders", 'a "reason"', SINCE, {0: 7, 12: 1}),
