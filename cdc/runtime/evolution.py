@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from cdc.columns import ColumnStep, StepKind
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text, view
 from cdc.dialect import ColumnFacts, Dialect
@@ -142,8 +143,10 @@ class Evolution:
         others = identities_property(facts, mirrored.identities, renamed)
         if renamed:
             others |= key_property(columns)
-        if defaults and mirrored.rule.mode is not ApplyMode.APPEND:
-            others[BACKFILL_PROPERTY] = json.dumps({**mirrored.backfill, **defaults})
+        if mirrored.rule.mode is not ApplyMode.APPEND:
+            missing = _still_missing(mirrored.backfill, steps) | defaults
+            if missing != mirrored.backfill:
+                others[BACKFILL_PROPERTY] = json.dumps(missing)
 
         def noted(old: int, new: int) -> dict[str, str]:
             numbered = [replace(event, old_schema=old, new_schema=new) for event in events]
@@ -172,6 +175,18 @@ class Evolution:
 
 def _is_new_column(change: ColumnChange) -> bool:
     return change.kind is ChangeKind.ADD_COLUMN and len(change.path) == 1
+
+
+def _still_missing(defaults: Mapping[str, str], steps: Iterable[ColumnStep]) -> dict[str, str]:
+    """Say which defaults old rows still lack after some steps, under the columns' new names."""
+    missing = dict(defaults)
+    for step in steps:
+        text = missing.pop(step.path[0], None) if len(step.path) == 1 else None
+        if text is not None and step.kind is StepKind.RENAME and step.to is not None:
+            missing[step.to] = text
+        elif text is not None and step.kind not in (StepKind.DROP, StepKind.ADD):
+            missing[step.path[0]] = text
+    return missing
 
 
 def _tell(mirrored: MirroredTable, events: Iterable[SchemaEvent]) -> None:
