@@ -59,8 +59,8 @@ test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 conformance: setup ## Play every case of tests/conformance in every way, and print the matrix.
 	@CONFORMANCE_ALL=1 .venv/bin/pytest tests/conformance -q --tb=no $(ARGS)
 
-differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n.
-	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) \
+differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n DDL=30.
+	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) --ddl $(or $(DDL),0) \
 	  --statements $(or $(STATEMENTS),200000) $(addprefix --database ,$(DATABASE)) $(ARGS)
 
 chaos: setup ## The same while the mirror, Kafka and Connect die; SEED=n KILLS=50 STATEMENTS=200000.

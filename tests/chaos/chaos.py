@@ -132,6 +132,7 @@ class Chaos:
             seed=self._plan.seed,
             statements=self._plan.statements,
             tell=self._tell,
+            columns=pipeline.columns,
             allowed=self._allowed,
         )
         workload.create()

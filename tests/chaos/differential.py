@@ -1,6 +1,6 @@
 """Random statements on a real database while the mirror runs; at the end every row is compared.
 
-python -m tests.chaos.differential --seed 1 --statements 200000 --database postgres
+python -m tests.chaos.differential --seed 1 --statements 200000 --database postgres --ddl 30
 """
 
 import argparse
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.chaos.alterations import random_alterations, renames
 from tests.chaos.mirror import Books, Layout, Mirror
 from tests.chaos.pipeline import Pipeline
 from tests.chaos.shapes import SHAPES, Database
@@ -33,16 +34,42 @@ class Result:
 
 
 def run(
-    stack: Stack, folder: Path, database: Database, *, seed: int, statements: int, tell: Tell
+    stack: Stack,
+    folder: Path,
+    database: Database,
+    *,
+    seed: int,
+    statements: int,
+    tell: Tell,
+    ddl: int = 0,
 ) -> Result:
-    """Run the workload and the mirror side by side, and compare."""
+    """Run the workload and the mirror side by side, and compare.
+
+    Args:
+        stack: The servers.
+        folder: Where the mirror goes.
+        database: Which of the servers.
+        seed: Of all that is random.
+        statements: How many there are.
+        tell: Receives a line about each thing that happens.
+        ddl: How many random changes of columns there are among them; a few new columns if none.
+    """
     started, verdict = time.monotonic(), Verdict()
     pipeline = Pipeline(stack, database, f"d{seed}_{time.time_ns() % 10**8}")
     try:
-        workload = Workload(pipeline.connect, database, seed=seed, statements=statements, tell=tell)
+        workload = Workload(
+            pipeline.connect,
+            database,
+            seed=seed,
+            statements=statements,
+            tell=tell,
+            columns=pipeline.columns,
+            alterations=random_alterations(database, seed=seed, count=ddl) if ddl else None,
+        )
         workload.create()
         pipeline.register()
-        with Mirror(folder, pipeline, Layout()) as mirror:
+        layout = Layout(renames=renames() if ddl else {})
+        with Mirror(folder, pipeline, layout) as mirror:
             mirror.start()
             mirror.wait_for_batch()
             workload.run()
@@ -77,6 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--statements", type=int, default=200_000)
+    parser.add_argument("--ddl", type=int, default=0, help="Random changes of columns among them.")
     parser.add_argument("--database", type=Database, choices=list(Database), action="append")
     parser.add_argument("--folder", type=Path, help="Where the mirror goes; it is kept.")
     options = parser.parse_args()
@@ -97,12 +125,14 @@ def main() -> int:
                 seed=options.seed,
                 statements=options.statements,
                 tell=tell,
+                ddl=options.ddl,
             )
             differences += result.verdict.differences
             figures = {
                 "database": str(database),
                 "seed": options.seed,
                 "statements": options.statements,
+                "ddl": options.ddl,
                 "changes": result.changes,
                 "changes_per_second": round(result.changes / result.seconds),
                 "seconds": round(result.seconds),
@@ -110,6 +140,7 @@ def main() -> int:
                 "lost": result.verdict.lost,
                 "duplicated": result.verdict.duplicated,
                 "stale": result.verdict.stale,
+                "columns": result.verdict.columns,
             }
             print(json.dumps(figures), flush=True)
     if differences:

@@ -51,6 +51,7 @@ class Layout:
     kinds: tuple[Deletes, ...] = tuple(Deletes)
     max_records: int = 20_000
     trigger: str = "1 second"
+    renames: Mapping[str, str] = field(default_factory=dict)  # of the columns of all tables
 
     def namespace(self, pipeline: Pipeline, kind: Deletes) -> str:
         """Name the namespace that holds the tables of a kind."""
@@ -79,6 +80,9 @@ max_records = {self.max_records}
             lines.append(f"key = {json.dumps(shape.key_names)}")
         if shape.layout:
             lines.append(f"partition = {json.dumps(shape.layout)}")
+        if self.renames:
+            pairs = ", ".join(f'{old} = "{new}"' for old, new in self.renames.items())
+            lines.append(f"renames = {{ {pairs} }}")
         targets = [
             f'{{ table = "{self.namespace(pipeline, kind)}.{{table}}", deletes = "{kind}" }}'
             for kind in self.kinds

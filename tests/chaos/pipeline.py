@@ -15,6 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from cdc.observe.postgres_rows import read_rows
 from cdc.source.topics import open_topics
+from tests.chaos.alterations import Columns
 from tests.chaos.shapes import SHAPES, Database, Shape
 from tests.chaos.workload import Client, MariadbClient, PostgresClient
 from tests.integration.databases import MariadbSource, PostgresSource
@@ -42,6 +43,7 @@ class Pipeline:
         self.stack = stack
         self.database = database
         self.name = name
+        self.columns = Columns()
         kind = PostgresSource if database is Database.POSTGRES else MariadbSource
         self._source = kind(stack, name)
         self.servers = stack.kafka.bootstrap_servers
@@ -101,7 +103,7 @@ class Pipeline:
         if isinstance(self._source, PostgresSource):
             with psycopg.connect(self._source.endpoint.url) as connection:
                 return read_rows(connection, shape.name)
-        kinds = {column.name: column.kind for column in (*shape.key, *shape.columns, *shape.more)}
+        kinds = {c.name: c.kind for c in (*shape.key, *self.columns.of(shape))}
         listed = self._source.rows(f"SHOW COLUMNS FROM {shape.name}")
         names = [name for name, *_ in listed]
         asked = ", ".join(kinds[name].read.format(name=name) for name in names)

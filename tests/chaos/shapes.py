@@ -189,6 +189,32 @@ STATE = Kind("text", "varchar(20)", lambda rng: text_literal(rng.choice(STATES))
 UUID = Kind("uuid", "uuid", _uuid, pa.string())
 
 
+REAL = Kind("real", "float", lambda rng: str(rng.randint(-9999, 9999) / 4), pa.float32())
+
+
+def _numeric(digits: int, scale: int) -> Kind:
+    name = f"({digits},{scale})"
+    kind = pa.decimal128(digits, scale)
+    return Kind(f"numeric{name}", f"decimal{name}", _decimal(digits, scale), kind)
+
+
+# The kinds that a column of some kind can be widened to.
+WIDER = {
+    INT: BIG,
+    SMALL: BIG,
+    COUNT: BIG,
+    REAL: DOUBLE,
+    MONEY: _numeric(20, 2),
+    FINE: _numeric(18, 4),
+    WHOLE: _numeric(15, 0),
+}
+# The kinds of columns that random statements add, with their defaults.
+ADDED_KINDS = (
+    *((INT, None), (INT, "7"), (TEXT, None), (TEXT, "'none'"), (MONEY, "-1.50"), (MONEY, None)),
+    *((REAL, None), (REAL, "0.25"), (DAY, "'2024-02-29'"), (INSTANT, None), (DOUBLE, "1.5")),
+)
+
+
 def _required(name: str, kind: Kind) -> Column:
     return Column(name, kind, nullable=False)
 

@@ -2,8 +2,9 @@
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from tests.chaos.alterations import Columns
 from tests.chaos.shapes import SHAPES, Column, Database, Shape, literal
 
 # Rows of one statement that takes many.
@@ -27,16 +28,6 @@ class Transaction:
     kind: str = "changes"
 
 
-@dataclass(slots=True)
-class Columns:
-    """The columns that the tables have by now; all connections share it."""
-
-    added: dict[str, int] = field(default_factory=dict)
-
-    def of(self, shape: Shape) -> tuple[Column, ...]:
-        return (*shape.columns, *shape.more[: self.added.get(shape.name, 0)])
-
-
 class Generator:
     """Writes the transactions of one connection.
 
@@ -45,7 +36,7 @@ class Generator:
         connection: The number of the connection. Tables without a primary key are for the first
             alone: nothing but the workload itself keeps their keys apart.
         database: Whose SQL is written.
-        columns: Which columns have been added already.
+        columns: Which columns the tables have by now.
         total: The statements of the whole run, over which rare things are spread.
     """
 
@@ -104,12 +95,6 @@ class Generator:
             middle = len(parts) // 2 if rng.random() < IN_PIECES else 0
             pieces = tuple(";".join(p) for p in (parts[:middle], parts[middle:]) if p)
             yield Transaction(pieces, counted, "rolled back" if undone else "changes")
-
-    def add_column(self, shape: Shape) -> Transaction:
-        """Write the statement that adds the next column; later ones use it."""
-        column = shape.more[self._columns.added.get(shape.name, 0)]
-        kind = column.kind.type(self._database)
-        return Transaction((f"ALTER TABLE {shape.name} ADD COLUMN {column.name} {kind}",), 1, "DDL")
 
     def _insert(self, shape: Shape) -> list[str]:
         return [self._insert_rows(shape, [self._number(shape)])]

@@ -28,3 +28,15 @@ def test_every_kind_of_deletes_follows_every_kind_of_change(
 
     assert result.verdict.differences == 0, "\n".join(told)
     assert result.verdict.rows > STATEMENTS
+
+
+@pytest.mark.timeout(1800)
+def test_tables_follow_random_changes_of_columns(stack: Stack, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    result = run(
+        stack, tmp_path, Database.MARIADB, seed=SEED, statements=3000, tell=told.append, ddl=6
+    )
+
+    assert result.verdict.differences == 0, "\n".join(told)
+    assert sum("ALTER TABLE" in line for line in told) == 6

@@ -21,6 +21,7 @@ class Verdict:
     lost: int = 0
     stale: int = 0
     duplicated: int = 0
+    columns: int = 0  # that only one side has
     tables: dict[str, Comparison] = field(default_factory=dict)
 
     def add(self, name: str, found: Comparison) -> None:
@@ -29,11 +30,12 @@ class Verdict:
         self.lost += found.missing
         self.stale += found.extra + found.changed
         self.duplicated += found.duplicated
+        self.columns += len(found.only_at_source) + len(found.only_in_mirror)
         self.tables[name] = found
 
     @property
     def differences(self) -> int:
-        return self.lost + self.stale + self.duplicated
+        return self.lost + self.stale + self.duplicated + self.columns
 
 
 def judge(verdict: Verdict, pipeline: Pipeline, mirror: Mirror, ends: Ends, tell: Tell) -> None:
@@ -46,6 +48,7 @@ def judge(verdict: Verdict, pipeline: Pipeline, mirror: Mirror, ends: Ends, tell
             found = compare(mirrored[shape.name], sources[shape.name], shape.key_names)
             verdict.add(f"{kind}/{shape.name}", found)
             only = f"; only at the source: {found.only_at_source}" if found.only_at_source else ""
+            only += f"; only in the mirror: {found.only_in_mirror}" if found.only_in_mirror else ""
             tell(f"  {kind:<10} {shape.name:<12} {found.source_rows:>6} rows  {found}{only}")
             for sample in found.samples:
                 if stories < STORIES:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -13,15 +13,11 @@ from pymysql.constants import CLIENT
 
 from cdc.sandbox import PostgresEndpoint
 from cdc.sandbox.endpoints import BinlogEndpoint
+from tests.chaos.alterations import Alteration, Columns, added_columns
 from tests.chaos.shapes import SHAPES, Database
-from tests.chaos.statements import Columns, Generator, Transaction
+from tests.chaos.statements import Generator, Transaction
 
 CONNECTIONS = 3
-# After which parts of the workload which tables get another column.
-ADDED_COLUMNS = (
-    *((0.15, "accounts"), (0.25, "order_lines"), (0.4, "documents"), (0.5, "sparse")),
-    *((0.6, "days"), (0.7, "accounts"), (0.8, "sparse")),
-)
 
 Tell = Callable[[str], None]
 
@@ -43,6 +39,10 @@ class Conflict(Exception):
     """A deadlock, a lock that did not come, or a key that another connection took first."""
 
 
+class Outdated(Conflict):
+    """The statement names a column that its table does not have any more."""
+
+
 class PostgresClient:
     """A connection to PostgreSQL."""
 
@@ -57,9 +57,10 @@ class PostgresClient:
         try:
             # Without parameters it goes as it is, many statements in one message.
             self._connection.execute(sql.encode())
-        except self.CONFLICTS as error:
+        except (*self.CONFLICTS, psycopg.errors.UndefinedColumn) as error:
             self._connection.execute("ROLLBACK")
-            raise Conflict(str(error)) from error
+            kind = Conflict if isinstance(error, self.CONFLICTS) else Outdated
+            raise kind(str(error)) from error
 
     def close(self) -> None:
         self._connection.close()
@@ -69,6 +70,7 @@ class MariadbClient:
     """A connection to MariaDB."""
 
     CONFLICTS = (1205, 1213, 1062)  # a lock's time is over, a deadlock, a key that is taken
+    OUTDATED = (1054, 1412)  # an unknown column, a table that has changed since
 
     def __init__(self, endpoint: BinlogEndpoint, database: str) -> None:
         self._connection = pymysql.connect(
@@ -90,10 +92,11 @@ class MariadbClient:
                 while cursor.nextset():
                     pass
         except pymysql.MySQLError as error:
-            if error.args[0] not in self.CONFLICTS:
+            if error.args[0] not in (*self.CONFLICTS, *self.OUTDATED):
                 raise
             self._connection.query("ROLLBACK")
-            raise Conflict(str(error)) from error
+            kind = Conflict if error.args[0] in self.CONFLICTS else Outdated
+            raise kind(str(error)) from error
 
     def close(self) -> None:
         self._connection.close()
@@ -108,8 +111,10 @@ class Workload:
         seed: The same seed gives each connection the same transactions; how those of different
             connections mix is up to the server.
         statements: How many there are in all.
+        columns: Is told which columns the tables have.
+        alterations: How those change; some are added if nothing else is asked.
         allowed: Gives how many may be done by now.
-        tell: Receives a line about each column that is added.
+        tell: Receives a line about each change of columns.
     """
 
     def __init__(
@@ -120,6 +125,8 @@ class Workload:
         seed: int,
         statements: int,
         tell: Tell,
+        columns: Columns,
+        alterations: Sequence[Alteration] | None = None,
         allowed: Callable[[], float] = lambda: float("inf"),
     ) -> None:
         self._connect = connect
@@ -128,11 +135,13 @@ class Workload:
         self._total = statements
         self._allowed = allowed
         self._tell = tell
-        self._columns = Columns()
+        self._columns = columns
+        self._alterations = added_columns(database) if alterations is None else alterations
+        self._outdating = any(alteration.outdates for alteration in self._alterations)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._failures: list[BaseException] = []
-        self._added = 0
+        self._altered = 0
         self.done = 0
         self.counts: Counter[str] = Counter()
         self.seconds = 0.0
@@ -179,8 +188,8 @@ class Workload:
                 if self.done > self._allowed():
                     time.sleep(0.05)
                     continue
-                if number == 0 and self._column_is_due():
-                    self._add_column(client, generator)
+                if number == 0 and self._alteration_is_due():
+                    self._alter(client)
                     continue
                 self._do(client, next(transactions))
 
@@ -189,32 +198,34 @@ class Workload:
         try:
             for piece in transaction.pieces:
                 client.run(piece)
+        except Outdated:
+            if not self._outdating:
+                raise
+            kind = "outdated"
         except Conflict:
             kind = "conflicts"
         with self._lock:
             self.done += transaction.statements
             self.counts[kind] += 1
 
-    def _column_is_due(self) -> bool:
+    def _alteration_is_due(self) -> bool:
         return (
-            self._added < len(ADDED_COLUMNS)
-            and self.done >= ADDED_COLUMNS[self._added][0] * self._total
+            self._altered < len(self._alterations)
+            and self.done >= self._alterations[self._altered].due * self._total
         )
 
-    def _add_column(self, client: Client, generator: Generator) -> None:
-        name = ADDED_COLUMNS[self._added][1]
-        shape = next(shape for shape in SHAPES if shape.name == name)
-        statement = generator.add_column(shape)
+    def _alter(self, client: Client) -> None:
+        alteration = self._alterations[self._altered]
         try:
-            client.run(*statement.pieces)
+            client.run(alteration.sql)
         except Conflict:
             return  # once more, then
-        self._added += 1
-        self._columns.added[name] = self._columns.added.get(name, 0) + 1
+        self._altered += 1
+        self._columns.now[alteration.table] = alteration.columns
         with self._lock:
             self.done += 1
             self.counts["DDL"] += 1
-        self._tell(f"after {self.done} statements: {statement.pieces[0]}")
+        self._tell(f"after {self.done} statements: {alteration.sql}")
 
     def _generator(self, connection: int) -> Generator:
         return Generator(self._seed, connection, self._database, self._columns, total=self._total)
