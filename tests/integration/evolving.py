@@ -1,0 +1,290 @@
+"""A database whose tables' columns change, in two wire formats, under one mirror.
+
+Half of its tables change while the mirror runs, the other half while it is down.
+"""
+
+import copy
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+from pyiceberg.catalog import Catalog, load_catalog
+from pyspark.sql import SparkSession
+
+from cdc.config import MirrorConfig
+from cdc.model import QUARANTINE
+from cdc.observe import RunSummary
+from cdc.observe.postgres_rows import read_rows
+from cdc.runtime.mirror import Mirror
+from cdc.source.topics import open_topics
+from tests.chaos.workload import Client, MariadbClient, PostgresClient
+from tests.integration.column_changes import CHANGES, DATED, POLICIES, Change, Outcome
+from tests.integration.databases import SOURCES, BinlogSource, PostgresSource
+from tests.integration.stack import Stack
+
+FORMATS = ("json", "avro")
+ROUNDS = ("live", "down")
+LAST = "finished"  # a table whose row comes after all else
+PATIENCE_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One table: what happens to it, when, and what it promises."""
+
+    round: str
+    change: Change
+    policy: str
+
+    @property
+    def table(self) -> str:
+        return f"{self.round}_{self.change.name}_{self.policy}"
+
+
+def cases(database: str) -> list[Case]:
+    """List the tables of a database."""
+    return [
+        Case(round_, change, policy)
+        for round_ in ROUNDS
+        for change in CHANGES
+        if change.happens_in(database)
+        for policy in POLICIES
+    ]
+
+
+class Parked(logging.Handler):
+    """Notes which topics were parked, and why."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reasons: dict[str, Exception] = {}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.msg.startswith("parked topic=") and isinstance(record.args, tuple):
+            topic, _, reason = record.args
+            assert isinstance(reason, Exception)
+            self.reasons[str(topic)] = reason
+
+
+class EvolvingDatabase:
+    """All tables of one database, with a connector for each format, and their mirror."""
+
+    def __init__(self, stack: Stack, database: str) -> None:
+        self.database = database
+        self.cases = cases(database)
+        self.stack = stack
+        self._source = SOURCES[database](stack, f"evolving{time.time_ns() % 10**9}")
+        self._readers = {"json": self._source, "avro": copy.copy(self._source)}
+        self._readers["avro"].name = f"{self._source.name}a"
+        self.parked = Parked()
+
+    @property
+    def schema(self) -> str:
+        return "public" if self.database == "postgres" else self._source.name
+
+    def server(self, format_: str) -> str:
+        """Name the connector of a format, and the namespace of its mirrored tables."""
+        return self._readers[format_].name
+
+    def topic(self, format_: str, table: str) -> str:
+        return f"{self.server(format_)}.{self.schema}.{table}"
+
+    def settings(self) -> str:
+        """Write what the mirror's config says of the tables."""
+        rules = [
+            *((f"*_{c.name}_{p}", p, c.renames) for c in CHANGES if c.renames for p in POLICIES),
+            *((f"*_{policy}", policy, {}) for policy in POLICIES),
+        ]
+        lines = ['[stream]\ntrigger = "1 second"', f'[registry]\nurl = "{self.stack.registry.url}"']
+        for pattern, policy, renames in rules:
+            pairs = ", ".join(f'{old} = "{new}"' for old, new in renames.items())
+            lines += [
+                f'[[tables.rules]]\nmatch = "{self.schema}.{pattern}"',
+                f'schema_change = "{policy}"\nrenames = {{ {pairs} }}',
+            ]
+        return "\n".join(lines)
+
+    def create(self) -> None:
+        """Make all tables with their first rows, and start the connectors."""
+        created = [sql for case in self.cases for sql in case.change.create_sql(case.table)]
+        self._run(*created, f"CREATE TABLE {LAST} (id int PRIMARY KEY)")
+        avro = self.stack.registry.avro_converter()
+        same = "database.dbname" if self.database == "postgres" else "database.include.list"
+        self._readers["json"].register()
+        self._readers["avro"].register(**avro, **{same: self._source.name})
+        self._wait_for_records({case.table: 4 for case in self.cases})
+
+    def change(self, round_: str) -> None:
+        """Change the tables of a round, and wait until Kafka has all of it."""
+        chosen = [case for case in self.cases if case.round == round_]
+        for case in chosen:
+            self._run(*case.change.change_sql(case.table, self.database))
+        self._wait_for_records({c.table: c.change.records(self.database) for c in chosen})
+        # Whoever has this row has been able to read all the others.
+        number = ROUNDS.index(round_)
+        self._run(f"INSERT INTO {LAST} VALUES ({number})")
+        self._wait_for_records({LAST: number + 1})
+
+    def mirror(self, spark: SparkSession, config: MirrorConfig) -> RunSummary:
+        """Let the mirror run through both rounds; give what its last run did."""
+        catalog = load_catalog(config.name, **config.catalog.properties())
+        with self.parked_noted():
+            with running(Mirror(spark, config, stop := threading.Event()), stop):
+                self._wait_for_mirror(catalog, "live_add_evolve", 4)
+                self.change("live")
+                self._wait_for_mirror(catalog, LAST, 1)
+            self.change("down")
+            return Mirror(spark, config, threading.Event()).run(once=True)
+
+    @contextmanager
+    def parked_noted(self) -> Iterator[None]:
+        logger = logging.getLogger("cdc.runtime.tables")
+        logger.addHandler(self.parked)
+        try:
+            yield
+        finally:
+            logger.removeHandler(self.parked)
+
+    def source_rows(self, table: str, like: pa.Schema) -> pa.Table:
+        """Read a table of the source; where the database tells no types, those of the mirror."""
+        if isinstance(self._source, PostgresSource):
+            with psycopg.connect(self._source.endpoint.url) as connection:
+                return read_rows(connection, table).sort_by("id")
+        assert isinstance(self._source, BinlogSource)
+        names = [name for name, *_ in self._source.rows(f"SHOW COLUMNS FROM {table}")]
+        rows = self._source.rows(f"SELECT * FROM {table} ORDER BY id")
+        columns = zip(*rows, strict=True)
+        kinds = [like.field(name).type if name in like.names else None for name in names]
+        arrays = [pa.array(list(c), kind) for c, kind in zip(columns, kinds, strict=True)]
+        return pa.Table.from_arrays(arrays, names)
+
+    def close(self) -> None:
+        for reader in self._readers.values():
+            reader.close()
+
+    def _run(self, *statements: str) -> None:
+        """Run statements, each in a transaction of its own."""
+        source = self._source
+        client: Client = (
+            PostgresClient(source.endpoint)
+            if isinstance(source, PostgresSource)
+            else MariadbClient(source.endpoint, source.name)
+        )
+        with closing(client):
+            for statement in statements:
+                client.run(statement)
+
+    def _wait_for_records(self, counts: Mapping[str, int]) -> None:
+        """Wait until Kafka has so many records of each table, in both formats."""
+        wanted = {self.topic(f, table): n for f in FORMATS for table, n in counts.items()}
+        servers = {"bootstrap.servers": self.stack.kafka.bootstrap_servers}
+
+        def lacking() -> list[str]:
+            with open_topics(servers) as reader:
+                topics = {t: p for t, p in reader.matching(["evolving*"]).items() if t in wanted}
+                found = {topic: range_.next for (topic, _), range_ in reader.ranges(topics).items()}
+            lacks = [
+                f"{topic} {found.get(topic, 0)} of {count}"
+                for topic, count in wanted.items()
+                if found.get(topic, 0) < count
+            ]
+            return lacks
+
+        wait_until_empty(lacking)
+
+    def _wait_for_mirror(self, catalog: Catalog, table: str, rows: int) -> None:
+        def lacking() -> list[str]:
+            names = [(self.server(format_), table) for format_ in FORMATS]
+            return [str(name) for name in names if row_count(catalog, name) < rows]
+
+        wait_until_empty(lacking)
+
+
+def row_count(catalog: Catalog, name: tuple[str, str]) -> int:
+    """Count the rows of a table as its newest snapshot says; none, if there is no table."""
+    if not catalog.table_exists(name):
+        return 0
+    snapshot = catalog.load_table(name).current_snapshot()
+    if snapshot is None or snapshot.summary is None:
+        return 0
+    return int(snapshot.summary["total-records"] or 0)
+
+
+@contextmanager
+def running(mirror: Mirror, stop: threading.Event) -> Iterator[None]:
+    """Let a mirror run beside the block; the batch in hand at its end is finished."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            mirror.run(once=False)
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="mirror")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def wait_until_empty(lacking: Any) -> None:
+    """Wait until nothing is lacking any more."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while missing := lacking():
+        assert time.monotonic() < deadline, f"still lacking: {missing[:5]}"
+        time.sleep(0.5)
+
+
+class Mirrored:
+    """The mirrored tables of both formats, as they are in the end."""
+
+    def __init__(self, config: MirrorConfig) -> None:
+        self._catalog = load_catalog(config.name, **config.catalog.properties())
+        self._namespace = config.name
+
+    def rows(self, server: str, table: str) -> pa.Table:
+        """Read a table; its dated column, if it has one, is called so."""
+        found = self._catalog.load_table((server, table)).scan().to_arrow()
+        names = [DATED if name.startswith(DATED[:-1]) else name for name in found.column_names]
+        return found.rename_columns(names).sort_by("id")
+
+    def quarantined(self, topic: str) -> int:
+        """Count the records of a topic that did not fit."""
+        return self._quarantined.count(topic)
+
+    @cached_property
+    def _quarantined(self) -> list[str]:
+        table = self._catalog.load_table((self._namespace, QUARANTINE))
+        topics: list[str] = table.scan(selected_fields=("topic",)).to_arrow()["topic"].to_pylist()
+        return topics
+
+
+def expected_rows(source: pa.Table, mirror: pa.Table, wanted: Outcome) -> pa.Table:
+    """Say what a mirrored table should hold: the source's rows, but for what differs."""
+    names = wanted.columns.split() or source.column_names
+    if wanted.rows:
+        keys = pa.array(wanted.rows, source["id"].type)
+        source = source.filter(pa.compute.is_in(source["id"], keys))
+    arrays = [
+        pa.array(wanted.values[name], _type_of(mirror, name))
+        if name in wanted.values
+        else source[name]
+        for name in names
+    ]
+    return pa.table(arrays, names=names)
+
+
+def _type_of(table: pa.Table, name: str) -> pa.DataType | None:
+    return table.schema.field(name).type if name in table.column_names else None

@@ -1,0 +1,101 @@
+"""Every change of columns, under every policy, in every wire format, from real databases.
+
+Each case is one table of one database. The outcomes stand in `column_changes`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from pyspark.sql import SparkSession
+
+from cdc.errors import SchemaChangeError
+from cdc.observe import RunSummary
+from cdc.observe.comparison import compare
+from tests.conftest import Configure
+from tests.integration.column_changes import AT_SNAPSHOT, BETWEEN, DATABASES, outcome
+from tests.integration.evolving import (
+    FORMATS,
+    Case,
+    EvolvingDatabase,
+    Mirrored,
+    cases,
+    expected_rows,
+)
+from tests.integration.stack import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Evolved:
+    """A database whose tables have changed, and what became of their mirrors."""
+
+    database: EvolvingDatabase
+    mirrored: Mirrored
+    summary: RunSummary
+
+
+OpenEvolved = Callable[[str], Evolved]
+
+
+@pytest.fixture(scope="module")
+def evolved(stack: Stack, spark: SparkSession, configure: Configure) -> Iterator[OpenEvolved]:
+    """Gives all tables of a database after all of their changes, which happen once."""
+    opened: dict[str, EvolvingDatabase] = {}
+    done: dict[str, Evolved] = {}
+
+    def open_(name: str) -> Evolved:
+        if name in opened and name not in done:
+            pytest.fail("its changes could not be made; the first case of the database says why")
+        if name not in opened:
+            opened[name] = database = EvolvingDatabase(stack, name)
+            database.create()
+            config = configure(
+                topics=f'{database.server("json")}.{database.schema}.*", '
+                f'"{database.server("avro")}.{database.schema}.*',
+                servers=stack.kafka.bootstrap_servers,
+                connector=name,
+                more=database.settings(),
+            )
+            summary = database.mirror(spark, config)
+            done[name] = Evolved(database, Mirrored(config), summary)
+        return done[name]
+
+    yield open_
+    for database in opened.values():
+        database.close()
+
+
+def all_cases() -> list[object]:
+    return [
+        pytest.param(database, case, format_, id=f"{database}-{format_}-{case.table}")
+        for database in DATABASES
+        for case in cases(database)
+        for format_ in FORMATS
+    ]
+
+
+@pytest.mark.parametrize(("name", "case", "format_"), all_cases())
+def test_a_change_of_columns_does_what_the_policy_promises(
+    evolved: OpenEvolved, name: str, case: Case, format_: str
+) -> None:
+    found = evolved(name)
+    database, mirrored = found.database, found.mirrored
+    wanted = outcome(case.change, case.policy)
+    topic = database.topic(format_, case.table)
+
+    rows = mirrored.rows(database.server(format_), case.table)
+    reason = database.parked.reasons.get(topic)
+
+    if wanted.parked:
+        assert isinstance(reason, SchemaChangeError)
+        assert topic in found.summary.parked
+        assert rows.column_names == ["id", "v", "note"]
+        assert tuple(rows["id"].to_pylist()) in (AT_SNAPSHOT, BETWEEN)
+        return
+    source = database.source_rows(case.table, rows.schema)
+    expected = expected_rows(source, rows, wanted)
+    assert reason is None
+    assert rows.column_names == expected.column_names
+    compared = compare(rows, expected, ["id"])
+    assert compared.differences == 0, f"{compared}: {rows.to_pylist()}, not {expected.to_pylist()}"
+    assert mirrored.quarantined(topic) == wanted.quarantined
