@@ -256,15 +256,16 @@ def test_a_new_column_does_what_the_policy_says(
     assert bool(bench.parked) == (len(expected) == 1)
 
 
+@pytest.mark.parametrize(("kind", "value"), [("int64", 2.5), ("float", 1e300), ("float", 0.1)])
 def test_values_that_do_not_fit_an_ignored_type_go_into_quarantine(
-    open_bench: Open, table: Table
+    open_bench: Open, table: Table, kind: str, value: float
 ) -> None:
     bench = open_bench('schema_change = "ignore"')
-    numbers = with_columns(table, column("v", "int64"))
+    numbers = with_columns(table, column("v", kind))
     wide = with_columns(table, column("v", "double"))
     bench.apply(insert({"id": 1, "v": 1}, table=numbers, offset=0))
 
-    progress = bench.apply(insert({"id": 2, "v": 2.5}, table=wide, offset=1))
+    progress = bench.apply(insert({"id": 2, "v": value}, table=wide, offset=1))
 
     assert progress.account.quarantined == 1
     assert rows(bench, table) == [{"id": 1, "v": 1}]

@@ -48,6 +48,16 @@ def test_what_has_no_nearest_value_is_still_given() -> None:
     ]
 
 
+def test_a_double_goes_into_a_float_only_if_it_is_one() -> None:
+    values = [0.5, 0.1, None, float("nan"), 1e300, float("-inf"), 1e-50]
+    raw = raw_column(values, SourceType("double"), "json")
+
+    column, bad = fitted(raw, SourceType("double"), pa.float32(), "ratio")
+
+    assert [message.row for message in bad] == [1, 4, 6]
+    assert str(column.to_pylist()) == "[0.5, None, None, nan, None, -inf, None]"
+
+
 def test_null_stands_for_whatever_does_not_fit() -> None:
     raw = raw_column(ZONED_TEXTS, ZONED, "json")
 

@@ -24,8 +24,13 @@ def whole_numbers(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.
 
 
 def fractions(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
-    """Convert floating point numbers."""
-    return raw.cast(target)
+    """Convert floating point numbers; a double that a float would round is refused."""
+    values = raw.cast(target)
+    if source.kind == "double" and pa.types.is_float32(target):
+        same = pc.or_(pc.equal(values.cast(raw.type), raw), pc.is_nan(raw))
+        if not pc.all(same, min_count=0).as_py():
+            raise pa.ArrowInvalid("a double that a float would round")
+    return values
 
 
 def flags(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
