@@ -12,6 +12,9 @@ from cdc.commit.java_values import java_array
 from cdc.commit.table import IcebergTable
 from cdc.model import TableName
 
+# How often a catalog is opened that somebody else may be making.
+LOADS = 4
+
 
 class IcebergCatalog:
     """The catalog that holds the mirrored tables, as Spark has it open."""
@@ -26,9 +29,21 @@ class IcebergCatalog:
             SparkSession._get_j_spark_session_class(self._jvm).setActiveSession(
                 spark._jsparkSession
             )
-            self._catalog = self._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
-                spark._jsparkSession, name
-            )
+            self._catalog = self._loaded(spark)
+
+    def _loaded(self, spark: SparkSession) -> Any:
+        """Open the catalog itself, which makes the tables that it keeps its own records in.
+
+        Of two mirrors that make them at once, one is refused, and finds them when it tries again.
+        """
+        util = self._jvm.org.apache.iceberg.spark.Spark3Util
+        for _ in range(LOADS - 1):
+            try:
+                return util.loadIcebergCatalog(spark._jsparkSession, self.name)
+            except Py4JJavaError as error:
+                if not java_name(error).endswith("UncheckedSQLException"):
+                    raise
+        return util.loadIcebergCatalog(spark._jsparkSession, self.name)
 
     def load(self, name: TableName) -> IcebergTable | None:
         """Open a table, or say that there is none."""
