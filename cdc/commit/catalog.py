@@ -1,5 +1,6 @@
 """Find and create tables."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,9 @@ from pyspark.sql import SparkSession
 from cdc.commit.java_errors import java_name, translated
 from cdc.commit.java_values import java_array
 from cdc.commit.table import IcebergTable
-from cdc.model import TableName
+from cdc.model import TOPIC_PROPERTY, TableName
+
+logger = logging.getLogger(__name__)
 
 # How often a catalog is opened that somebody else may be making.
 LOADS = 4
@@ -74,6 +77,7 @@ class IcebergCatalog:
                 builder = builder.withLocation(location)
             try:
                 table = builder.create()
+                logger.info("created table=%s topic=%s", name, properties.get(TOPIC_PROPERTY, "-"))
             except Py4JJavaError as error:
                 if not java_name(error).endswith("AlreadyExistsException"):
                     raise

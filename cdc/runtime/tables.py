@@ -320,7 +320,6 @@ class Tables:
         table = self.catalog.create(
             name, iceberg_schema(columns, rule, comments), properties, self._location(name)
         )
-        logger.info("created table=%s topic=%s", name, topic)
         return self._adopt(topic, source, rule, table)
 
     def _location(self, name: TableName) -> str | None:

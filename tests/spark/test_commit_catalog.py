@@ -1,14 +1,18 @@
 """A catalog that several open at once, with the real library."""
 
+import logging
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
-from cdc.model import TableName
+from cdc.model import TOPIC_PROPERTY, TableName
 from cdc.runtime.session import ICEBERG
 
 AT_ONCE = 8
@@ -37,3 +41,17 @@ def test_a_new_catalog_can_be_opened_by_several_at_once(
         catalogs = list(threads.map(open_one, range(AT_ONCE)))
 
     assert [catalog.load(TableName(("none",), "such")) for catalog in catalogs] == [None] * AT_ONCE
+
+
+def test_a_table_that_somebody_made_meanwhile_is_opened_and_not_called_created(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "cdc.commit.catalog")
+    schema = Schema(NestedField(1, "id", LongType(), required=True))
+    name = TableName((f"made{uuid.uuid4().hex[:8]}",), "orders")
+    catalog = IcebergCatalog(spark, "shop")
+
+    made, found = (catalog.create(name, schema, {TOPIC_PROPERTY: "t"}, None) for _ in range(2))
+
+    assert made.uuid == found.uuid
+    assert caplog.messages == [f"created table={name} topic=t"]
