@@ -117,8 +117,9 @@ class EvolvingDatabase:
         self._run(*created, f"CREATE TABLE {LAST} (id int PRIMARY KEY)")
         avro = self.stack.registry.avro_converter()
         same = "database.dbname" if self.database == "postgres" else "database.include.list"
-        self._readers["json"].register()
-        self._readers["avro"].register(**avro, **{same: self._source.name})
+        tables = f"{self.schema}.*"
+        self._readers["json"].register(tables)
+        self._readers["avro"].register(tables, **avro, **{same: self._source.name})
         self._wait_for_records({case.table: 4 for case in self.cases})
 
     def change(self, round_: str) -> None:
