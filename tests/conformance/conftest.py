@@ -16,7 +16,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for how, sign in (
         ("passed", "."),
         ("skipped", "-"),
-        ("xfailed", "F"),
         ("failed", "F"),
         ("error", "F"),
     ):
