@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from cdc.commit.table import IcebergTable
 
 
-def commit_or_recognise(table: IcebergTable, transaction: Any, is_done: Callable[[], bool]) -> None:
+def commit_or_recognise(table: IcebergTable, transaction: Any, is_done: Callable[[], bool]) -> bool:
     """Commit, and if that fails look whether it is done all the same.
 
     The answer to a commit may be lost after the catalog has made it. Then Iceberg says that it does
@@ -18,7 +18,10 @@ def commit_or_recognise(table: IcebergTable, transaction: Any, is_done: Callable
     Args:
         table: The table; it is refreshed when the commit fails.
         transaction: Iceberg's transaction, complete.
-        is_done: Whether the refreshed table holds this very commit.
+        is_done: Whether the refreshed table holds this very commit, or one that is just like it.
+
+    Returns:
+        Whether it surely is this very commit.
     """
     try:
         transaction.commitTransaction()
@@ -26,3 +29,5 @@ def commit_or_recognise(table: IcebergTable, transaction: Any, is_done: Callable
         table.java.refresh()
         if not is_done():
             raise
+        return False
+    return True

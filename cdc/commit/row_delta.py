@@ -34,11 +34,15 @@ class RowChange:
     alone: bool = False
 
 
-def commit_rows(table: IcebergTable, change: RowChange) -> None:
+def commit_rows(table: IcebergTable, change: RowChange) -> bool:
     """Add rows and deletes and write the ledger, all or nothing.
 
     Run twice, the second run changes nothing: it finds its own ledger. So a commit whose answer was
     lost is recognised, too, and not repeated.
+
+    Returns:
+        Whether the change's own files are surely in the table. A second mirror of the same config
+        writes the same ledger: then the same rows are there, in files of its own.
 
     Raises:
         CommitConflictError: Somebody else wrote to the table since the ledger was read.
@@ -50,6 +54,7 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
         describer = FileDescriber(table, change.key)
         rows = [describer.data_file(file) for file in change.files if file.kind is FileKind.DATA]
         deletes = [describer.delete_file(file) for file in plain]
+        surely = False
         transaction = table.java.newTransaction()  # sees the newest commit
         if table.snapshot_id == change.since or read_ledger(table) != change.ledger:
             if change.alone and table.snapshot_id != change.since:
@@ -65,13 +70,14 @@ def commit_rows(table: IcebergTable, change: RowChange) -> None:
             for file in vectors.added:
                 delta.addDeletes(file)
             try:
-                _commit_with_ledger(table, transaction, delta, change.ledger)
+                surely = _commit_with_ledger(table, transaction, delta, change.ledger)
             except Py4JJavaError as error:
                 if vectors.path is not None and was_refused(error):
                     table.java.io().deleteFile(vectors.path)
                 raise
         # What no commit names: a truncate needs no deletes, and vectors stand for positions.
         table.remove(f for f in change.files if f.kind is not FileKind.DATA and f not in plain)
+        return surely
 
 
 def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
@@ -100,7 +106,7 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
     return delta
 
 
-def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledger: Ledger) -> None:
+def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledger: Ledger) -> bool:
     text = ledger.to_json()
     delta.set(LEDGER_PROPERTY, text)
     delta.commit()
@@ -109,13 +115,14 @@ def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledge
     update = transaction.updateProperties()
     put_ledger(update, text, sequence)
     update.commit()
-    commit_or_recognise(table, transaction, lambda: read_ledger(table) == ledger)
+    surely = commit_or_recognise(table, transaction, lambda: read_ledger(table) == ledger)
     made = table.java.snapshot(number)
     if made is not None and int(made.sequenceNumber()) != sequence:
         # Another writer's commit came first and took that number.
         update = table.java.updateProperties()
         put_ledger(update, text, int(made.sequenceNumber()))
         update.commit()
+    return surely
 
 
 def _deletes(change: RowChange, kind: FileKind) -> list[WrittenFile]:

@@ -54,11 +54,12 @@ class MirroredTable:
     _files: dict[str, LiveFile] = field(default_factory=dict)
     _listed: int | None = None
 
-    def advance(self, ledger: Ledger, files: Iterable[WrittenFile]) -> None:
-        """Take note of a commit of our own, so that its files need not be listed."""
+    def advance(self, ledger: Ledger, files: Iterable[WrittenFile] | None) -> None:
+        """Take note of a commit, so that its files need not be listed; None if they must be."""
         self.ledger = ledger
         self.plan = None
-        if self._listed is not None and self.table.parent_id == self._listed:
+        known = self._listed is not None and self.table.parent_id == self._listed
+        if files is not None and known:
             sequence = self.table.sequence_number
             for file in files:
                 if file.kind is FileKind.DATA:

@@ -51,6 +51,7 @@ class TableCommit:
         ledger = self._next_ledger(mirrored, report, truncates)
         if truncates and mirrored.rule.mode is ApplyMode.HISTORY:
             self.rows.close_others(mirrored, truncates, report)
+        surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged and alone:
             mirrored.expect_unchanged()
@@ -74,14 +75,14 @@ class TableCommit:
                 truncate=bool(truncates) and mirrored.rule.wipes,
                 alone=alone,
             )
-            commit_rows(mirrored.table, change)
+            surely = commit_rows(mirrored.table, change)
         mirrored.table.refresh()
         if merged:
             set_ledger_property(mirrored.table, ledger)  # the MERGE wrote it into its snapshot
         if read_ledger(mirrored.table) != ledger:
             # The commit is made, and somebody was quick to make another: its files must stay.
             raise CatalogError(str(mirrored.table.name), "a second mirror writes to it")
-        mirrored.advance(ledger, () if merged else report.files)
+        mirrored.advance(ledger, report.files if surely else None)
         if merged:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 
