@@ -154,7 +154,7 @@ class EvolvingDatabase:
             logger.removeHandler(self.parked)
 
     def source_rows(self, table: str, like: pa.Schema) -> pa.Table:
-        """Read a table of the source; where the database tells no types, those of the mirror."""
+        """Read a table of the source; `like` tells which numbers the mirror has as floats."""
         if isinstance(self._source, PostgresSource):
             with psycopg.connect(self._source.endpoint.url) as connection:
                 return read_rows(connection, table).sort_by("id")
@@ -162,8 +162,12 @@ class EvolvingDatabase:
         names = [name for name, *_ in self._source.rows(f"SHOW COLUMNS FROM {table}")]
         rows = self._source.rows(f"SELECT * FROM {table} ORDER BY id")
         columns = zip(*rows, strict=True)
-        kinds = [like.field(name).type if name in like.names else None for name in names]
-        arrays = [pa.array(list(c), kind) for c, kind in zip(columns, kinds, strict=True)]
+        # A float is read as the double that its digits say.
+        floats = [name for name in like.names if like.field(name).type == pa.float32()]
+        arrays = [
+            pa.array(list(values), pa.float32() if name in floats else None)
+            for name, values in zip(names, columns, strict=True)
+        ]
         return pa.Table.from_arrays(arrays, names)
 
     def close(self) -> None:
