@@ -20,6 +20,8 @@ from tests.unit.messages import RECORDED
 BARE = {"key.converter.schemas.enable": "false", "value.converter.schemas.enable": "false"}
 # Types of extensions that not every server has.
 EXTENSIONS = re.compile(r"c_(citext citext|hstore hstore|ltree ltree), ")
+# Streamed messages lack it: with schemas it counts as dropped, without them nobody can tell.
+GENERATED = re.compile(r"c_gen int GENERATED ALWAYS AS \(.*\) STORED,")
 POSTGRES_ROWS = (
     "INSERT INTO app.all_types (id) VALUES (1)",
     """
@@ -65,6 +67,7 @@ class Case:
 
 def postgres_case() -> Case:
     text = EXTENSIONS.sub("", (RECORDED / "all_types_pg.sql").read_text())
+    text = GENERATED.sub("", text)
     return Case(
         (text, *POSTGRES_ROWS),
         "app",
