@@ -14,6 +14,7 @@ class StepKind(StrEnum):
     TYPE = "type"
     OPTIONAL = "optional"
     COMMENT = "comment"
+    KEY = "key"  # the path holds all columns that are the key from now on
 
 
 @dataclass(frozen=True, slots=True)

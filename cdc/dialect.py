@@ -43,6 +43,31 @@ class ColumnFacts:
     comment: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SourceTables:
+    """The tables of a database, as its own catalog has them."""
+
+    # What tells the server from others: numbers of another one say nothing. Empty where unknown.
+    server: str
+    # The number that each table keeps under another name, by schema and name; None where it has
+    # none, or nobody may see it.
+    numbers: Mapping[tuple[str, str], int | None]
+    # Where the source's log stood, and its clock, in microseconds: a table that is not named here
+    # was not there then. None where the database does not tell.
+    position: int | None = None
+    time: int | None = None
+    # The only database that was asked; empty where it was the whole server.
+    database: str = ""
+
+    def covers(self, table: SourceTable) -> bool:
+        """Whether the catalog would name a table; a flat row names no database."""
+        return not self.database or table.database in ("", self.database, table.server)
+
+    def lacks(self, table: SourceTable) -> bool:
+        """Whether there is surely no table of that name."""
+        return self.covers(table) and (table.schema, table.table) not in self.numbers
+
+
 def as_sent(source: SourceType) -> SourceType:
     """Take a type for what its message says."""
     return source
@@ -79,6 +104,11 @@ class Dialect:
     )
     # Reads from the database at a URL what messages do not say of a table's columns.
     facts: "Callable[[str, SourceTable], Mapping[str, ColumnFacts]] | None" = None
+    # Lists the tables of the database at a URL.
+    tables: "Callable[[str], SourceTables] | None" = None
+    # Whether a table keeps its identity for as long as it lives. Otherwise another one under the
+    # same name says nothing.
+    lasting_identity: bool = False
     # The database's types as Debezium sends them, for the types page.
     source_types: tuple[DocumentedType, ...] = ()
     # Whether tests run against the real server, or against messages in the documented form alone.

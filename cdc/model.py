@@ -30,6 +30,10 @@ SEQUENCE_PROPERTY: Final = LEDGER_PROPERTY + "_sequence"
 MIRROR_PROPERTY: Final = RESERVED + "name"
 TOPIC_PROPERTY: Final = RESERVED + "topic"
 KEY_PROPERTY: Final = RESERVED + "key"
+# The ids of columns that were in the key once.
+FORMER_KEY_PROPERTY: Final = RESERVED + "former_key"
+# How the bytes of the records' keys began so far.
+KEY_FORMS_PROPERTY: Final = RESERVED + "key_forms"
 # What the table did to follow its source's columns, and defaults that old rows still lack.
 SCHEMA_LOG_PROPERTY: Final = RESERVED + "schema_log"
 BACKFILL_PROPERTY: Final = RESERVED + "backfill"
@@ -362,6 +366,8 @@ class News:
     moved: tuple[int, ...] = ()
     # Where each of the schemas was met.
     places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)
+    # How the records' keys begin; another beginning sends a key to another partition.
+    key_forms: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,8 +387,8 @@ class PartitionReport:
     # Where snapshots of the whole table begin.
     snapshots: tuple[Truncate, ...] = ()
     quarantined: WrittenFile | None = None
-    # Of changes that were applied before and are read again: the last of each row that lives, as an
-    # Arrow table, or None.
+    # Of changes that were applied before and are read again, and of those with a new snapshot: the
+    # last of each row that lives, as an Arrow table, or None.
     reread: Any = None
     news: News | None = None
     failure: MirrorError | None = None

@@ -60,6 +60,7 @@ def configure(lake: Path) -> Configure:
 
     def make(
         *,
+        name: str = "shop",
         topics: str = "*",
         target: str = "{server}.{table}",
         servers: str = "localhost:9",
@@ -67,7 +68,7 @@ def configure(lake: Path) -> Configure:
         more: str = "",
     ) -> MirrorConfig:
         text = f"""
-            name = "shop"
+            name = "{name}"
             [source]
             connector = "{connector}"
             topics = ["{topics}"]

@@ -58,5 +58,11 @@ def _take(update: Any, gateway: Any, step: ColumnStep, types: Any, schema: Any) 
             update.makeColumnOptional(name)
         case StepKind.COMMENT:
             update.updateColumnDoc(name, step.to)
+        case StepKind.KEY:
+            names = gateway.jvm.java.util.ArrayList()
+            # Iceberg takes no column that may be null: those that were none of the key's may be.
+            if set(step.path) <= set(schema.identifierFieldNames()):
+                names.extend(step.path)
+            update.setIdentifierFields(names)
         case _:
             assert_never(step.kind)

@@ -9,8 +9,10 @@ from pyiceberg.schema import Schema
 from pyspark.sql import SparkSession
 
 from cdc.commit.java_errors import java_name, translated
-from cdc.commit.java_values import java_array
+from cdc.commit.java_values import java_array, java_class
+from cdc.commit.sql_rows import catalog_database
 from cdc.commit.table import IcebergTable
+from cdc.errors import ForeignTableError
 from cdc.model import TOPIC_PROPERTY, TableName
 
 logger = logging.getLogger(__name__)
@@ -33,6 +35,7 @@ class IcebergCatalog:
                 spark._jsparkSession
             )
             self._catalog = self._loaded(spark)
+            self._database = catalog_database(spark, self._jvm, name, self._catalog)
 
     def _loaded(self, spark: SparkSession) -> Any:
         """Open the catalog itself, which makes the tables that it keeps its own records in.
@@ -69,7 +72,7 @@ class IcebergCatalog:
         """Create an unpartitioned table, or open the one that somebody made in the meantime."""
         with translated(str(name)):
             self._create_namespaces(name)
-            parsed = self._jvm.org.apache.iceberg.SchemaParser.fromJson(schema.model_dump_json())
+            parsed = self._class("SchemaParser").fromJson(schema.model_dump_json())
             builder = self._catalog.buildTable(self._identifier(name), parsed)
             for key, value in properties.items():
                 builder = builder.withProperty(key, value)
@@ -83,6 +86,55 @@ class IcebergCatalog:
                     raise
                 table = self._catalog.loadTable(self._identifier(name))
         return IcebergTable(name, table, self._gateway)
+
+    def namesakes(self, name: TableName) -> dict[str, str]:
+        """Find what an SQL catalog's database has under the same name for other catalogs.
+
+        To that database a catalog is a name, and mirrors of two names see nothing of each other.
+
+        Returns:
+            The metadata file of each table, by the name of its catalog.
+        """
+        if self._database is None:
+            return {}
+        with translated(str(name)):
+            return self._database.namesakes(self.name, name)
+
+    def withdraw(self, table: IcebergTable) -> None:
+        """Take back a table that nothing was written to. Done twice, it is done once.
+
+        Its folder may be another table's: only the files of its own metadata are deleted.
+        """
+        with translated(str(table.name)):
+            metadata = table.java.operations().current()
+            files = [metadata.metadataFileLocation(), *(f.file() for f in metadata.previousFiles())]
+            self._catalog.dropTable(self._identifier(table.name), False)
+            for file in files:
+                table.java.io().deleteFile(file)
+        logger.info("withdrawn table=%s", table.name)
+
+    def rename(self, name: TableName, new_name: TableName) -> None:
+        """Give a table another name; its files stay where they are. Done twice, it fails.
+
+        Raises:
+            ForeignTableError: There is a table of the new name.
+            CatalogError: The catalog does not rename tables, or does not answer.
+        """
+        with translated(str(name)):
+            self._create_namespaces(new_name)
+            try:
+                self._catalog.renameTable(self._identifier(name), self._identifier(new_name))
+            except Py4JJavaError as error:
+                if java_name(error).endswith("AlreadyExistsException"):
+                    raise ForeignTableError(str(new_name), "it is there already") from error
+                raise
+        logger.info("renamed table=%s to=%s", name, new_name)
+
+    def drop(self, name: TableName) -> None:
+        """Take a table out of the catalog; its files stay. Done twice, it is done once."""
+        with translated(str(name)):
+            self._catalog.dropTable(self._identifier(name), False)
+        logger.info("dropped table=%s", name)
 
     def sql_name(self, name: TableName) -> str:
         """Quote a table's whole name for Spark SQL."""
@@ -100,9 +152,12 @@ class IcebergCatalog:
                     raise
 
     def _identifier(self, name: TableName) -> Any:
-        identifier = self._jvm.org.apache.iceberg.catalog.TableIdentifier
+        identifier = self._class("catalog.TableIdentifier")
         return identifier.of(self._namespace(name.namespace), name.table)
 
     def _namespace(self, levels: tuple[str, ...]) -> Any:
-        names = java_array(self._gateway, self._jvm.java.lang.String, levels)
-        return self._jvm.org.apache.iceberg.catalog.Namespace.of(names)
+        names = java_array(self._gateway, java_class(self._jvm, "java.lang.String"), levels)
+        return self._class("catalog.Namespace").of(names)
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._jvm, f"org.apache.iceberg.{name}")

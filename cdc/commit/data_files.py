@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from cdc.commit.java_values import java_array
+from cdc.commit.footers import FooterReader
+from cdc.commit.java_values import java_array, java_class
 from cdc.commit.partitions import Partitions
 from cdc.commit.table import IcebergTable
 from cdc.model import FileKind, WrittenFile
@@ -14,13 +15,13 @@ class FileDescriber:
     def __init__(self, table: IcebergTable, key: tuple[str, ...] = ()) -> None:
         self.partitions = Partitions(table)
         self._table = table
-        self._iceberg = table.jvm.org.apache.iceberg
+        self._footers = FooterReader(table.jvm, table.java.io())
         self._key = key
 
     def data_file(self, file: WrittenFile) -> Any:
         """Describe a file of rows."""
         spec = self.partitions.spec(file.spec_id)
-        builder = self._iceberg.DataFiles.builder(spec)
+        builder = self._class("DataFiles").builder(spec)
         return self._described(self._placed(builder, file), file).build()
 
     def delete_file(self, file: WrittenFile) -> Any:
@@ -42,10 +43,11 @@ class FileDescriber:
         """Describe the vector of a data file, which is a part of a Puffin file."""
         spec_id, values = partition
         builder = (
-            self._iceberg.FileMetadata.deleteFileBuilder(self.partitions.spec(spec_id))
+            self._class("FileMetadata")
+            .deleteFileBuilder(self.partitions.spec(spec_id))
             .ofPositionDeletes()
             .withPath(path)
-            .withFormat(self._iceberg.FileFormat.PUFFIN)
+            .withFormat("PUFFIN")
             .withFileSizeInBytes(size)
             .withRecordCount(rows)
             .withReferencedDataFile(data_file)
@@ -59,15 +61,15 @@ class FileDescriber:
     def _equality_deletes(self, file: WrittenFile) -> Any:
         schema = self._table.java.schema()
         fields = [schema.findField(name).fieldId() for name in self._key]
-        ids = java_array(self._table.gateway, self._table.jvm.int, fields)
+        ids = java_array(self._table.gateway, java_class(self._table.jvm, "int"), fields)
         # Under the unpartitioned spec a delete holds in every partition.
         spec = self.partitions.unpartitioned()
-        builder = self._iceberg.FileMetadata.deleteFileBuilder(spec).ofEqualityDeletes(ids)
+        builder = self._class("FileMetadata").deleteFileBuilder(spec).ofEqualityDeletes(ids)
         return self._described(builder, file).build()
 
     def _position_deletes(self, file: WrittenFile) -> Any:
         spec = self.partitions.spec(file.spec_id)
-        builder = self._iceberg.FileMetadata.deleteFileBuilder(spec).ofPositionDeletes()
+        builder = self._class("FileMetadata").deleteFileBuilder(spec).ofPositionDeletes()
         if len(file.referenced) == 1:
             # Readers of other data files need not open it.
             builder = builder.withReferencedDataFile(file.referenced[0])
@@ -79,16 +81,18 @@ class FileDescriber:
         return builder.withPartition(self.partitions.values(file.spec_id, file.partition))
 
     def _described(self, builder: Any, file: WrittenFile) -> Any:
-        config = self._iceberg.MetricsConfig
-        metrics = self._iceberg.parquet.ParquetUtil.fileMetrics(
-            self._table.java.io().newInputFile(file.path),
-            config.forPositionDelete(self._table.java)
-            if file.kind is FileKind.POSITION_DELETES
-            else config.forTable(self._table.java),
-        )
+        kinds = self._class("MetricsConfig")
+        table = self._table.java
+        if file.kind is FileKind.POSITION_DELETES:
+            config = kinds.forPositionDelete(table)
+        else:
+            config = kinds.forTable(table)
         return (
             builder.withPath(file.path)
-            .withFormat(self._iceberg.FileFormat.PARQUET)
+            .withFormat("PARQUET")
             .withFileSizeInBytes(file.size)
-            .withMetrics(metrics)
+            .withMetrics(self._footers.metrics(file, config))
         )
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._table.jvm, f"org.apache.iceberg.{name}")

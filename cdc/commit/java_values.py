@@ -1,7 +1,29 @@
-"""Python values as Java arrays and lists, and Java maps as Python's."""
+"""Java's classes; Python values in Java's forms, and Java's maps and collections in Python's."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from py4j.java_gateway import JavaClass
+
+GUAVA = "org.apache.iceberg.relocated.com.google.common.base"
+
+
+def java_class(jvm: Any, name: str) -> Any:
+    """Give a Java class by its whole name.
+
+    `jvm.org.apache…` asks Java at each dot whether there is such a class, and for every part that
+    is a package Java looks through all its jars in vain: milliseconds for each.
+    """
+    return JavaClass(name, jvm._gateway_client)
+
+
+def java_items(collection: Any) -> list[Any]:
+    """List what a Java collection holds.
+
+    py4j's iterators end with a Java exception, and Spark asks a dozen times what kind that is.
+    """
+    array = collection.toArray()
+    return [array[place] for place in range(len(array))]
 
 
 def java_array(gateway: Any, kind: Any, values: Sequence[Any]) -> Any:
@@ -14,14 +36,12 @@ def java_array(gateway: Any, kind: Any, values: Sequence[Any]) -> Any:
 
 def java_strings(jvm: Any, texts: Iterable[str]) -> Any:
     """Make a Java list of texts without a call for each of them; none may hold a NUL."""
-    guava = jvm.org.apache.iceberg.relocated.com.google.common
-    return guava.base.Splitter.on("\0").splitToList("\0".join(texts))
+    return java_class(jvm, f"{GUAVA}.Splitter").on("\0").splitToList("\0".join(texts))
 
 
 def map_joiner(jvm: Any) -> Any:
     """Make the Java object that `joined_map` needs; it serves for ever."""
-    guava = jvm.org.apache.iceberg.relocated.com.google.common
-    return guava.base.Joiner.on("\0").withKeyValueSeparator("\0")
+    return java_class(jvm, f"{GUAVA}.Joiner").on("\0").withKeyValueSeparator("\0")
 
 
 def joined_map(joiner: Any, texts: Any) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import Any
 from cdc.commit.java_errors import translated
 from cdc.commit.table import IcebergTable
 from cdc.errors import CommitConflictError, LostLedgerError
+from cdc.lineage import current_ledger
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
 
 
@@ -23,7 +24,7 @@ def read_ledger(table: IcebergTable) -> Ledger | None:
     for snapshot in table.ancestors():
         text = snapshot.summary().get(LEDGER_PROPERTY)
         if text is not None:
-            return Ledger.from_json(text)
+            return _current(table, text)
         oldest = int(snapshot.sequenceNumber())
     properties = table.properties
     text = properties.get(LEDGER_PROPERTY)
@@ -32,7 +33,14 @@ def read_ledger(table: IcebergTable) -> Ledger | None:
     sequence = properties.get(SEQUENCE_PROPERTY)  # mirrors before this one wrote none
     if sequence is not None and (oldest is None or int(sequence) >= oldest):
         raise LostLedgerError(str(table.name), table.snapshot_id)
-    return Ledger.from_json(text)
+    return _current(table, text)
+
+
+def _current(table: IcebergTable, text: str) -> Ledger:
+    found = current_ledger(Ledger.from_json(text), table.properties)
+    if found is None:
+        raise LostLedgerError(str(table.name), table.snapshot_id)
+    return found
 
 
 def set_ledger_property(table: IcebergTable, ledger: Ledger) -> None:

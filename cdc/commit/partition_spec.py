@@ -11,6 +11,7 @@ from pyiceberg.schema import Schema
 from pyspark.errors import IllegalArgumentException
 
 from cdc.commit.java_errors import java_name
+from cdc.commit.java_values import java_class
 from cdc.errors import PartitionError
 from cdc.model import RESERVED, PartitionField
 
@@ -36,7 +37,7 @@ class SpecField:
 
 def spec_fields(jvm: Any, spec: Any, schema: Schema) -> tuple[SpecField, ...]:
     """Read the fields of a Java spec."""
-    text = jvm.org.apache.iceberg.PartitionSpecParser.toJson(spec)
+    text = java_class(jvm, "org.apache.iceberg.PartitionSpecParser").toJson(spec)
     names = {column.field_id: column.name for column in schema.fields}
     fields = []
     for raw in json.loads(text)["fields"]:
@@ -90,7 +91,7 @@ def _name(field: PartitionField, columns: set[str]) -> str:
 
 
 def _term(jvm: Any, field: PartitionField) -> Any:
-    expressions = jvm.org.apache.iceberg.expressions.Expressions
+    expressions = java_class(jvm, "org.apache.iceberg.expressions.Expressions")
     if field.transform == "identity":
         return expressions.ref(field.column)
     make = getattr(expressions, field.transform)

@@ -16,6 +16,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
+from cdc.commit.java_values import java_class, java_items
 from cdc.commit.table import IcebergTable
 from cdc.errors import CommitConflictError
 
@@ -34,7 +35,8 @@ class Partitions:
 
     def __init__(self, table: IcebergTable) -> None:
         self._table = table
-        self._specs: dict[int, Any] = dict(table.java.specs())
+        self._specs = table.java.specs()
+        self._used: dict[int, Any] = {}
         self._types: dict[int, tuple[IcebergType, ...]] = {}
         self._known: dict[tuple[int, tuple[Any, ...]], Any] = {}
 
@@ -44,9 +46,12 @@ class Partitions:
         Raises:
             CommitConflictError: Somebody removed it, because no committed file needs it.
         """
-        if spec_id not in self._specs:
-            raise CommitConflictError(str(self._table.name), f"its spec {spec_id} is gone")
-        return self._specs[spec_id]
+        if spec_id not in self._used:
+            found = self._specs[spec_id]
+            if found is None:
+                raise CommitConflictError(str(self._table.name), f"its spec {spec_id} is gone")
+            self._used[spec_id] = found
+        return self._used[spec_id]
 
     def values(self, spec_id: int, partition: tuple[Any, ...]) -> Any:
         """Give Java's form of a file's partition values."""
@@ -67,15 +72,16 @@ class Partitions:
             for field in self._table.java.spec().fields():
                 update = update.removeField(field.name())
             update.addNonDefaultSpec().commit()
-            self._specs = dict(self._table.java.specs())
+            self._specs = self._table.java.specs()
             found = self._unpartitioned()
         return found
 
     def _unpartitioned(self) -> Any:
-        return next((spec for spec in self._specs.values() if spec.isUnpartitioned()), None)
+        specs = (self.spec(spec_id) for spec_id in java_items(self._specs.keySet()))
+        return next((spec for spec in specs if spec.isUnpartitioned()), None)
 
     def _described(self, spec_id: int, partition: tuple[Any, ...]) -> Any:
-        data = self._table.jvm.org.apache.iceberg.PartitionData(self.spec(spec_id).partitionType())
+        data = self._class("PartitionData")(self.spec(spec_id).partitionType())
         for place, (kind, value) in enumerate(
             zip(self._field_types(spec_id), partition, strict=True)
         ):
@@ -89,15 +95,17 @@ class Partitions:
         if isinstance(kind, DecimalType):
             return value.quantize(Decimal(1).scaleb(-kind.scale))
         if isinstance(kind, BinaryType | FixedType):
-            return self._table.jvm.java.nio.ByteBuffer.wrap(value)
+            return java_class(self._table.jvm, "java.nio.ByteBuffer").wrap(value)
         if isinstance(kind, UUIDType):
-            return self._table.jvm.java.util.UUID.fromString(str(value))
+            return java_class(self._table.jvm, "java.util.UUID").fromString(str(value))
         return value
 
     def _field_types(self, spec_id: int) -> tuple[IcebergType, ...]:
         if spec_id not in self._types:
-            jvm = self._table.jvm.org.apache.iceberg
-            schema = jvm.Schema(self.spec(spec_id).partitionType().fields())
-            parsed = Schema.model_validate_json(jvm.SchemaParser.toJson(schema))
+            schema = self._class("Schema")(self.spec(spec_id).partitionType().fields())
+            parsed = Schema.model_validate_json(self._class("SchemaParser").toJson(schema))
             self._types[spec_id] = tuple(field.field_type for field in parsed.fields)
         return self._types[spec_id]
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._table.jvm, f"org.apache.iceberg.{name}")

@@ -9,7 +9,7 @@ from py4j.protocol import Py4JJavaError
 from cdc.commit.data_files import FileDescriber
 from cdc.commit.deletion_vectors import Vectors, write_vectors
 from cdc.commit.java_errors import translated, was_refused
-from cdc.commit.java_values import java_strings
+from cdc.commit.java_values import java_class, java_strings
 from cdc.commit.ledger import put_ledger, read_ledger
 from cdc.commit.lost_answers import commit_or_recognise
 from cdc.commit.table import IcebergTable
@@ -86,8 +86,8 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
     Iceberg checks this again whenever it repeats the commit on top of another writer's.
     """
     if change.truncate and table.snapshot_id is not None:
-        always = table.jvm.org.apache.iceberg.expressions.Expressions.alwaysTrue()
-        transaction.newDelete().deleteFromRowFilter(always).commit()
+        expressions = java_class(table.jvm, "org.apache.iceberg.expressions.Expressions")
+        transaction.newDelete().deleteFromRowFilter(expressions.alwaysTrue()).commit()
     delta = transaction.newRowDelta()
     if change.since is not None:
         delta.validateFromSnapshot(change.since)

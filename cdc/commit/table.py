@@ -10,7 +10,7 @@ from pyiceberg.types import IcebergType, NestedField
 from cdc.columns import ColumnStep
 from cdc.commit.alter import Noted, alter
 from cdc.commit.java_errors import translated
-from cdc.commit.java_values import joined_map, map_joiner
+from cdc.commit.java_values import java_class, joined_map, map_joiner
 from cdc.commit.live_files import FileChanges, read_changed_files, read_live_files
 from cdc.commit.partition_spec import change_spec, spec_fields
 from cdc.errors import PartitionError
@@ -49,7 +49,12 @@ class IcebergTable:
     @property
     def format_version(self) -> int:
         """The version of Iceberg's format; 3 has deletion vectors for position deletes."""
-        return int(self.jvm.org.apache.iceberg.TableUtil.formatVersion(self.java))
+        return int(self._class("TableUtil").formatVersion(self.java))
+
+    @property
+    def location(self) -> str:
+        """The table's folder."""
+        return str(self.java.location())
 
     @property
     def data_location(self) -> str:
@@ -91,7 +96,7 @@ class IcebergTable:
 
     def summaries(self) -> Iterator[dict[str, str]]:
         """Go through the summaries of the snapshots that led to the current one, newest first."""
-        return (dict(snapshot.summary()) for snapshot in self.ancestors())
+        return (joined_map(self._map_joiner, s.summary()) for s in self.ancestors())
 
     def alter(self, steps: Iterable[ColumnStep], noted: Noted) -> None:
         """Change columns and set properties, in one commit. Done twice, the second time fails."""
@@ -173,10 +178,12 @@ class IcebergTable:
         schema = Schema(NestedField(1, "x", kind, required=False))
         return self._schema_parser.fromJson(schema.model_dump_json()).findType("x")
 
-    # To find a class by its name costs a round trip for each part of the name.
+    def _class(self, name: str) -> Any:
+        return java_class(self.jvm, f"org.apache.iceberg.{name}")
+
     @cached_property
     def _schema_parser(self) -> Any:
-        return self.jvm.org.apache.iceberg.SchemaParser
+        return self._class("SchemaParser")
 
     @cached_property
     def _map_joiner(self) -> Any:

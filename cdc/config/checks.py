@@ -35,6 +35,7 @@ NO_REGISTRY = Problem(
 )
 
 _SAFE_WORD = re.compile(r"[A-Za-z0-9_-]+")
+_GLOB = re.compile(r"[*?\[]")
 _TOPIC_GLOB = re.compile(r"[A-Za-z0-9._*?!\[\]-]+")
 _SECONDS = {
     "microsecond": 1e-6,
@@ -140,6 +141,23 @@ def table_glob(value: str) -> None:
     schema, _, table = value.partition(".")
     if not schema or not table:
         raise _misfit("must look like schema.table", 'Such as "public.orders" or "*.orders".')
+
+
+def former_name(value: str) -> None:
+    """Accept the name of one table, or none."""
+    schema, _, table = value.partition(".")
+    if value and (not schema or not table or _GLOB.search(value)):
+        raise _misfit("must be the name of one table", 'Such as "public.orders".')
+
+
+def renamed_globs(match: str, former: str) -> list[Problem]:
+    """Say what is wrong with a former name for all tables that match a glob."""
+    if former and _GLOB.search(match):
+        advice = "Give the table a rule of its own, with its whole name as match."
+        return [Problem("renamed_from", f"is one name, but {match} may be many", advice)]
+    if former and former == match:
+        return [Problem("renamed_from", "is the name that the table has now", "Remove it.")]
+    return []
 
 
 def words(value: Sequence[str]) -> None:

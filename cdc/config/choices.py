@@ -62,7 +62,7 @@ class OnDelete(StrEnum):
 
 
 class ChangeKind(StrEnum):
-    """What a source table may do to its columns."""
+    """What a source table may do to its columns, or what may be done to it as a whole."""
 
     ADD_COLUMN = "add_column"
     DROP_COLUMN = "drop_column"
@@ -70,7 +70,10 @@ class ChangeKind(StrEnum):
     WIDEN_TYPE = "widen_type"
     CHANGE_TYPE = "change_type"
     NULLABILITY = "nullability"
+    CHANGE_KEY = "change_key"
     COMMENT = "comment"
+    DROP_TABLE = "drop_table"
+    RENAME_TABLE = "rename_table"
 
 
 class SchemaChange(StrEnum):

@@ -45,7 +45,7 @@ def _default(setting: Setting) -> str:
         table = str(setting.path[0])
         optional = settings_of(MirrorConfig)[table].default is None
         return f"required in `[{table}]`" if optional else "required"
-    if default is None or default == () or default == {}:
+    if default is None or default in ((), {}, ""):
         return ""
     if isinstance(default, bool):
         return f"`{str(default).lower()}`"

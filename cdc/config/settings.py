@@ -36,7 +36,8 @@ class SourceConfig:
     )
     url: Annotated[
         Secret | str | None,
-        "The database itself, for `init` and `verify`, and for the types of JSON without schemas",
+        "The database itself, for `init` and `verify`, for the types of JSON without schemas, and "
+        "to tell what was renamed or dropped",
     ] = None
     modes: Annotated[
         Mapping[str, str],

@@ -41,7 +41,8 @@ class TableDefaults:
     schema_policies: Annotated[
         Mapping[ChangeKind, SchemaChange],
         "Instead of `schema_change` for some kinds: `add_column` `drop_column` `rename_column` "
-        "`widen_type` `change_type` `nullability`",
+        "`widen_type` `change_type` `nullability` `change_key` `comment` `drop_table` "
+        "`rename_table`",
     ] = field(default_factory=dict)
     schema_allow: Annotated[
         tuple[ChangeKind, ...], "The only kinds of change that are followed; empty means all"
@@ -76,6 +77,7 @@ class TargetRule:
     deletes: Annotated[DeleteKind | None, "Instead of the rule's"] = None
     lookup: Annotated[Lookup | None, "Instead of the rule's"] = None
     on_delete: Annotated[OnDelete | None, "Instead of the rule's"] = None
+    schema_change: Annotated[SchemaChange | None, "Instead of the rule's"] = None
     format_version: Annotated[
         int | None, Check(checks.format_version, before=True), "Instead of the rule's"
     ] = None
@@ -122,6 +124,12 @@ class TableRule:
         "New names of the source's columns by their old ones, where nothing else tells a renamed "
         "column from a new one",
     ] = field(default_factory=dict)
+    renamed_from: Annotated[
+        str,
+        Check(checks.former_name),
+        "The name that the table had before, as `schema.table`, where nothing else tells a renamed "
+        "table from a new one",
+    ] = ""
     format_version: Annotated[
         int | None,
         Check(checks.format_version, before=True),
@@ -162,6 +170,7 @@ class TableRule:
             if column in self.exclude
         ]
         problems += checks.hashed_and_more(self.hash, self.exclude, self.types)
+        problems += checks.renamed_globs(self.match, self.renamed_from)
         if self.key and self.mode is ApplyMode.APPEND and not self.targets:
             problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
         names = [target.table for target in self.targets]
@@ -187,6 +196,7 @@ class ResolvedRule:
     schema_allow: tuple[ChangeKind, ...] = ()
     schema_deny: tuple[ChangeKind, ...] = ()
     renames: Mapping[str, str] = field(default_factory=dict)
+    renamed_from: str = ""
     format_version: int = 2
     max_quarantined: Ceiling = USUAL
     partition: tuple[str, ...] = ()
@@ -201,6 +211,9 @@ class ResolvedRule:
         """What a change of one kind does to the mirror."""
         if kind in self.schema_deny or (self.schema_allow and kind not in self.schema_allow):
             return SchemaChange.IGNORE
+        if kind is ChangeKind.DROP_TABLE and self.schema_change is SchemaChange.EVOLVE:
+            # A whole table goes only where somebody asks for it by name.
+            return self.schema_policies.get(kind, SchemaChange.LENIENT)
         return self.schema_policies.get(kind, self.schema_change)
 
     @property

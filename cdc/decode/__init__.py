@@ -3,7 +3,9 @@
 from cdc.decode.changes import DecodedChanges, decode_changes
 from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.defaults import default_text
+from cdc.decode.envelope import named_by
 from cdc.decode.eras import view
+from cdc.decode.key_forms import key_forms
 from cdc.decode.old_key import OLD_KEY_HEADER, old_key
 from cdc.decode.wire import Wire
 
@@ -14,6 +16,8 @@ __all__ = [
     "Wire",
     "decode_changes",
     "default_text",
+    "key_forms",
+    "named_by",
     "old_key",
     "view",
 ]

@@ -69,10 +69,13 @@ class Converter:
         return self._table(arrays, raw)
 
     def _lacking(self, schema: SourceSchema) -> tuple[str, ...]:
-        """Name the columns of the config's key that the records' keys do not have."""
+        """Name the columns of the table's key that the records' keys do not have.
+
+        The config may name another key, and so may records from before the key was changed.
+        """
         if schema.form is Form.DOCUMENT:
             return ()
-        return tuple(name for name in self._plan.key if name not in schema.key)
+        return tuple(name for name in self._plan.row_key if name not in schema.key)
 
     def _images(
         self, raw: RawChanges, schema: SourceSchema, deleted: Mask
@@ -184,7 +187,7 @@ class Converter:
         if not len(places):
             return None
         old, rows = images[0].take(pa.array(places)), raw.rows[places]
-        key = [column for column in self._target if column.name in self._plan.key]
+        key = [column for column in self._target if column.name in self._plan.row_key]
         before = {column.name: self._values(old, rows, schema, column)[0] for column in key}
         differs = np.zeros(len(places), bool)
         for name, values in before.items():

@@ -238,7 +238,7 @@ class _Chunk:
         self.tombstones += int((~keyed).sum())
         for group in self._keys.split(rows[keyed]):
             names = tuple(column.name for column in group.type.fields)
-            lacking = [name for name in self.plan.key if name not in names]
+            lacking = [name for name in self.plan.row_key if name not in names]
             if lacking:
                 self._refuse_tombstones(group.rows, lacking)
             else:
@@ -255,7 +255,7 @@ class _Chunk:
         self, raw: RawChanges, schema: SourceSchema, names: Mapping[str, str] | None = None
     ) -> None:
         assert self._converter is not None
-        if schema.form is Form.FLAT and self.plan.key:
+        if schema.form is Form.FLAT and self.plan.row_key:
             deleted = pc.equal(raw.op, Op.DELETE).to_numpy(zero_copy_only=False)
             self._deleted += raw.rows[deleted].tolist()
         made = self._converter.convert(raw, schema, names)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from cdc.config import ChangeKind
 from cdc.config.type_choices import Otherwise
 from cdc.decode.wire import Wire
 from cdc.dialect import Dialect
@@ -90,6 +91,12 @@ class DecodePlan:
         return any(schema.form is Form.FLAT for schema in self.known)
 
     @property
+    def row_key(self) -> tuple[str, ...]:
+        """Key columns of the table that the keys of some records do not have."""
+        rekeyed = any(event.kind == ChangeKind.CHANGE_KEY for event in self.events)
+        return self.key or (self.table_key if rekeyed else ())
+
+    @property
     def reads_before(self) -> bool:
         """Whether rows as they were before a change are of use."""
-        return self.schema is not None and (self.images or bool(self.key))
+        return self.schema is not None and (self.images or bool(self.row_key))

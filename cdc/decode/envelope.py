@@ -131,7 +131,7 @@ def read_changes(
     op, row, old, source, moments = parts(raw.table)
     snapshot = _of_snapshot(op, source, dialect)
     good = np.ones(len(rows), bool)
-    named = _named_by(topic, dialect) if layout.form is Form.FLAT else None
+    named = named_by(topic, dialect) if layout.form is Form.FLAT else None
     for wrong, reason in (*_misfits(op, row, layout), _unnamed(source, dialect, named)):
         for place in np.flatnonzero(wrong & good).tolist():
             bad.append(BadMessage(int(rows[place]), reason(place)))
@@ -279,7 +279,7 @@ def _of_snapshot(op: pa.Array, source: dict[str, pa.Array], dialect: Dialect) ->
     return pc.and_(read, pc.fill_null(dialect.fresh(fields), False))
 
 
-def _named_by(topic: str, dialect: Dialect) -> SourceTable | None:
+def named_by(topic: str, dialect: Dialect) -> SourceTable | None:
     """Read the table from a topic's name, for flat rows, which need not say what they belong to."""
     parts = topic.split(".")
     count = len(dialect.topic_parts)

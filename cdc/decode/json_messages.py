@@ -73,7 +73,7 @@ def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemales
     for _ in range(MOST_PREFIXES):
         if not len(messages):
             break
-        found = _schema_and_prefix(messages[0].as_py())
+        found = schema_and_prefix(messages[0].as_py())
         if found is None:
             left.append((rows[:1], messages.slice(0, 1)))
             messages, rows = messages.slice(1), rows[1:]
@@ -123,7 +123,7 @@ def _bare(messages: pa.Array, rows: Rows) -> Iterator[Schemaless | tuple[Rows, p
         yield rows[~chosen], messages.filter(pc.invert(plain))
 
 
-def _schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
+def schema_and_prefix(message: bytes) -> tuple[Any, bytes] | None:
     """Give the schema of a message in the converter's layout, and the bytes before its payload."""
     if not message.endswith(b"}"):
         return None

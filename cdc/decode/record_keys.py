@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.messages import BadMessage, Mask, MessageGroup, Rejected, Rows
+from cdc.decode.schemaless import SchemalessGroup, by_columns
 from cdc.decode.table_values import table_values
 from cdc.decode.wire import split
 from cdc.model import SourceColumn, SourceType
@@ -53,6 +54,8 @@ class RecordKeys:
         for item in split(messages, rows, self._plan.wire, declared):
             if isinstance(item, BadMessage):
                 self._rejected.add([BadMessage(item.row, OF_KEY + item.reason)])
+            elif isinstance(item, SchemalessGroup):
+                yield from by_columns(item)
             else:
                 yield item
 

@@ -47,6 +47,32 @@ class SchemalessGroup:
         return RawColumns(np.arange(len(self.rows)), pa.Table.from_arrays(columns, schema=schema))
 
 
+def by_columns(group: SchemalessGroup) -> Iterator[SchemalessGroup]:
+    """Part keys by the columns that they have.
+
+    One that is null is written as such: one that is not there belongs to another key.
+    """
+    fields = group.type.fields
+    # A quote within a text is escaped: with the colon behind it, it can only end a name.
+    names = (f"{encode_basestring(field.name)}:".encode() for field in fields)
+    there = [pc.match_substring(group.payloads, pattern=name) for name in names]
+    found = np.column_stack([mask.to_numpy(zero_copy_only=False) for mask in there])
+    # Where no name is found, the messages are laid out in a way that no converter has.
+    if found.all() or not found.any(axis=1).all():
+        yield group
+        return
+    kinds, members = np.unique(found, axis=0, return_inverse=True)
+    for number, kind in enumerate(kinds.tolist()):
+        places = np.flatnonzero(members.reshape(-1) == number)
+        columns = tuple(field for field, has in zip(fields, kind, strict=True) if has)
+        yield SchemalessGroup(
+            SourceType("struct", fields=columns),
+            group.rows[places],
+            group.payloads.take(pa.array(places)),
+            group.inferred,
+        )
+
+
 def split_schemaless(
     payloads: pa.Array, rows: Rows, declared: Declared
 ) -> Iterator[SchemalessGroup | BadMessage]:

@@ -1,6 +1,13 @@
 """Every deliberate error: what happened, where, and what to do next."""
 
 from cdc.errors.base import MirrorError
+from cdc.errors.lineage import (
+    AwaitedTableError,
+    DroppedTableError,
+    EndedTopicError,
+    RemadeTableError,
+    RenamedTableError,
+)
 from cdc.errors.records import (
     AccountError,
     AvroTopicError,
@@ -50,12 +57,14 @@ from cdc.errors.tables import (
     ExcludedColumnError,
     ForeignTableError,
     IncomparableColumnError,
+    LackingKeyError,
     LostLedgerError,
     NoKeyError,
     NotParquetError,
     OtherModeError,
     PartitionError,
     SchemaChangeError,
+    SharedFolderError,
     UnindexableKeyError,
     UnknownKeyError,
     UnmappableTypeError,
@@ -68,6 +77,7 @@ from cdc.errors.tables import (
 __all__ = [
     "AccountError",
     "AvroTopicError",
+    "AwaitedTableError",
     "CatalogError",
     "CatalogUnreachableError",
     "CommitConflictError",
@@ -76,6 +86,8 @@ __all__ = [
     "DemoFolderError",
     "DownloadError",
     "DriverMissingError",
+    "DroppedTableError",
+    "EndedTopicError",
     "ExcludedColumnError",
     "FolderError",
     "ForeignTableError",
@@ -83,6 +95,7 @@ __all__ = [
     "JarsMissingError",
     "JavaMissingError",
     "KafkaUnreachableError",
+    "LackingKeyError",
     "LostLedgerError",
     "LostRecordsError",
     "ManyTablesError",
@@ -99,6 +112,8 @@ __all__ = [
     "RecordError",
     "RegistryOptionError",
     "RegistryUnreachableError",
+    "RemadeTableError",
+    "RenamedTableError",
     "RestlessTopicError",
     "SandboxClosedError",
     "SandboxPartMissingError",
@@ -106,6 +121,7 @@ __all__ = [
     "SecretError",
     "ServerStartError",
     "ServerUnavailableError",
+    "SharedFolderError",
     "SourceCatalogError",
     "SourceDownError",
     "SourceUnreachableError",

@@ -142,6 +142,22 @@ class ForeignTableError(MirrorError):
         )
 
 
+class SharedFolderError(MirrorError):
+    """Another catalog of the same SQL database has its own table in the folder of this one."""
+
+    def __init__(self, table: str, other: str, folder: str) -> None:
+        super().__init__(table, other, folder)
+        self.table, self.other, self.folder = table, other, folder
+
+    def __str__(self) -> str:
+        return (
+            f"The table {self.table} and one of the mirror {self.other}, which has the same "
+            f"catalog.uri and catalog.warehouse, would be in one folder, {self.folder}: the upkeep "
+            "of one would delete files of the other. Choose another target.table or "
+            f"catalog.warehouse in one of the two configs, or drop the table of {self.other}."
+        )
+
+
 class UnreplayableTableError(MirrorError):
     """Records in quarantine belong to a table that the mirror does not have, or not any more."""
 
@@ -199,6 +215,22 @@ class SchemaChangeError(MirrorError):
             f"{self.table} changed at the source in a way that the mirror cannot follow: "
             f"{'; '.join(self.changes)}. Choose another schema_change for it, or drop the mirrored "
             "table and take a new snapshot."
+        )
+
+
+class LackingKeyError(MirrorError):
+    """The source has another key now, and rows of the mirror have no value for it."""
+
+    def __init__(self, table: str, key: tuple[str, ...], columns: tuple[str, ...]) -> None:
+        super().__init__(table, key, columns)
+        self.table, self.key, self.columns = table, key, columns
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} has the key ({', '.join(self.key)}) now, and rows of the mirror have no "
+            f"{', '.join(self.columns)}: the database gave them values without telling. If the "
+            "column had another name before, say so under renames in the table's rule; otherwise "
+            "drop the mirrored table and take a new snapshot."
         )
 
 

@@ -42,6 +42,8 @@ class TableStatus:
     lost: str | None = None
     # Why nothing will come any more.
     ended: str | None = None
+    # Since when the source has no such table.
+    dropped: str | None = None
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -73,6 +75,8 @@ class TableStatus:
             yield f"{place}: lost: {self.lost}"
         if self.ended is not None:
             yield f"{place}: ended: {self.ended}"
+        if self.dropped is not None:
+            yield f"{place}: dropped at the source since {self.dropped}. The table stays as it is."
 
 
 @dataclass(frozen=True, slots=True)

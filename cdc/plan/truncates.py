@@ -75,7 +75,8 @@ def with_deletes_at(
 ) -> pa.Table:
     """Put a delete of every row that a truncate wipes out between the changes, where it belongs.
 
-    For tables that keep what was deleted: the changes before the truncate still count there.
+    For tables that keep what was deleted: the changes before the truncate still count there. Where
+    it stands for a new snapshot, the rows that this has are not gone, but as it says.
 
     Args:
         changes: The changes of one topic partition, in any order.
@@ -95,14 +96,23 @@ def with_deletes_at(
     known = None if rows is None else _as_changes(rows, key, changes.schema, reread)
     for truncate in truncates:
         before = changes.filter(pa.array(_wiped(changes, partition, truncate)))
-        marks = [_deletes(last_alive(before, key), key, truncate)]
+        ended = [last_alive(before, key)]
         if known is not None:
             wiped = known.filter(pa.array(_wiped(known, partition, truncate)))
-            untouched = _without(wiped, before, key)
-            marks.append(_deletes(untouched, key, truncate))
+            ended.append(_without(wiped, before, key))
+        if truncate.snapshot:
+            found = _snapshot_rows(changes, truncate)
+            ended = [_without(rows, found, key) for rows in ended]
+        marks = [_deletes(rows, key, truncate) for rows in ended]
         # The order of equal offsets stays: a delete comes after the change that it follows.
         changes = in_offset_order(pa.concat_tables([changes, *marks]))
     return changes
+
+
+def _snapshot_rows(changes: pa.Table, begin: Truncate) -> pa.Table:
+    """Give the rows of a snapshot, which all have the place right behind its begin."""
+    here = pc.equal(changes[POSITION], begin.position + 1)
+    return changes.filter(pc.and_(here, pc.equal(changes[OP], Op.READ)))
 
 
 def _wiped(changes: pa.Table, partition: int, truncate: Truncate) -> Mask:

@@ -27,6 +27,7 @@ from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
 from cdc.plan import Key, in_order
 from cdc.runtime.batch_plan import BatchPlan
+from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
 from cdc.runtime.table_rows import TableRows, with_keys
@@ -49,12 +50,19 @@ Offsets = Mapping[tuple[str, int], int]
 Reread = Callable[[Offsets, Offsets], DataFrame]
 # Gives the header of a record that holds the key which its row had before, if there is one.
 OldKeys = Callable[[str, int, int], bytes | None]
+# Gives what Kafka holds of the partitions of a topic: the first offset, and the next one.
+Held = Callable[[str], Mapping[int, tuple[int, int]]]
 Reports = dict[TargetId, TargetReports]
 
 
 def no_old_keys(topic: str, partition: int, offset: int) -> bytes | None:
     """Know of no row that had another key."""
     return None
+
+
+def holds_nothing(topic: str) -> dict[int, tuple[int, int]]:
+    """Know of no record beyond those of a batch."""
+    return {}
 
 
 class BatchRunner:
@@ -68,12 +76,14 @@ class BatchRunner:
         tables: Tables,
         reread: Reread,
         old_keys: OldKeys = no_old_keys,
+        held: Held = holds_nothing,
     ) -> None:
         self._spark = spark
         self._dialect = dialect
         self._tables = tables
         self._reread = reread
         self._old_keys = old_keys
+        self._held = held
         self._rows = TableRows(spark, tables.catalog)
         self._table_commit = TableCommit(spark, mirror, tables.catalog, self._rows)
         self._most_tasks = spark.sparkContext.defaultParallelism * TASKS_PER_CORE
@@ -171,11 +181,15 @@ class BatchRunner:
         return report.restless or self._new_snapshot(report, plan) is not None
 
     def _new_snapshot(self, report: TargetReports, plan: BatchPlan) -> Truncate | None:
-        """Tell where a snapshot begins that replaces what the table has, unless it is planned."""
-        if report.id not in self._tables:
+        """Tell where something begins that replaces what the table has, unless it is planned.
+
+        A new snapshot, or another table of the same name.
+        """
+        if report.id not in self._tables or report.id in plan.replayed:
             return None
-        found = self._tables[report.id].new_snapshot(report.snapshots)
-        return found if found not in plan.truncates.get(report.id, ()) else None
+        mirrored, planned = self._tables[report.id], plan.truncates.get(report.id, ())
+        begun = (mirrored.replacement, mirrored.new_snapshot(report.snapshots))
+        return next((found for found in begun if found is not None and found not in planned), None)
 
     def _follow(self, report: TargetReports, plan: BatchPlan) -> bool:
         """Make a table fit; say whether its records are to be written again."""
@@ -185,9 +199,16 @@ class BatchRunner:
         try:
             if failure is not None:
                 raise failure
-            self._tables.evolve(report.id, report.news)
-            for mirrored in self._tables.lacking_defaults():
+            key = self._tables[report.id].key if report.id in self._tables else None
+            self._tables.evolve(report.id, report.news, self._settle)
+            for mirrored in self._tables.lacking_defaults(report.topic):
                 self._rows.fill_defaults(mirrored)
+            if key is not None and self._tables[report.id].key != key:
+                # What was found out of its records was so under the old key.
+                plan.forget(report.id)
+                self._remove(report)
+                return True
+            self._note_key_forms(report)
             if report.truncates or snapshot is not None:
                 mirrored = self._tables[report.id]
                 known = plan.truncates.get(report.id, ())
@@ -206,6 +227,49 @@ class BatchRunner:
         self._remove(report)
         return True
 
+    def _note_key_forms(self, report: TargetReports) -> None:
+        """Let tables know how their records' keys begin, where they have not met that."""
+
+        def ends() -> dict[int, int]:
+            return {partition: end for partition, (_, end) in self._held(report.topic).items()}
+
+        forms = report.news.key_forms
+        for target in self._targets_of(report) if forms else ():
+            self._tables[target].note_key_forms(forms, ends)
+
+    def _targets_of(self, report: TargetReports) -> list[TargetId]:
+        """Name the table of a report; a topic that was new has its tables now."""
+        return [report.id] if report.id[1] else self._tables.targets(report.topic)
+
+    def _settle(self, mirrored: MirroredTable, key: tuple[str, ...]) -> tuple[str, ...]:
+        """Apply all that came before a table's key changed, in a commit of its own.
+
+        A delete names its row by the key of its time, and no other column: under the new key
+        nobody could tell which row is meant. So all partitions are read up to the change, as far
+        as Kafka holds them. Done twice, the second time finds nothing.
+
+        Args:
+            mirrored: The table, under its old key.
+            key: Columns of the new one.
+
+        Returns:
+            Those of them that some row of the table has no value for.
+        """
+        target, topic = mirrored.id, mirrored.topic
+        plan = BatchPlan(settling=frozenset({target}))
+        held, marks = self._held(topic), mirrored.marks
+        first = {
+            (topic, partition): marks[partition].next_offset if partition in marks else start
+            for partition, (start, _) in held.items()
+        }
+        next_ = {(topic, partition): end for partition, (_, end) in held.items()}
+        if held:
+            reports = self._write(self._reread(first, next_), plan, [target])
+            self._commit(self._evolve(reports, plan), plan)
+        if target in self._tables.parked:
+            raise self._tables.parked[target]
+        return self._rows.lacking(mirrored, key)
+
     def _look_up(self, report: TargetReports, missing: pa.Table, plan: BatchPlan) -> None:
         """Read what changes leave out, of rows whose key was changed under the old one."""
         mirrored = self._tables[report.id]
@@ -222,7 +286,7 @@ class BatchRunner:
         plan.rows[report.id] = self._rows.read(mirrored, missing)
 
     def _write_again(self, reports: Collection[TargetReports], plan: BatchPlan) -> Reports:
-        """Write the records of some tables once more; a topic that was new has its tables now."""
+        """Write the records of some tables once more."""
         if not reports:
             return {}
         parts = [part for report in reports for part in report.partitions]
@@ -233,11 +297,7 @@ class BatchRunner:
                 place = report.topic, partition
                 first[place] = min(mark.next_offset, first.get(place, mark.next_offset))
                 next_.setdefault(place, self._tables[report.id].marks[partition].next_offset)
-        only = [
-            target
-            for report in reports
-            for target in ([report.id] if report.id[1] else self._tables.targets(report.topic))
-        ]
+        only = [target for report in reports for target in self._targets_of(report)]
         return self._write(self._reread(first, next_), plan, only)
 
     def _commit(self, reports: Reports, plan: BatchPlan) -> list[TargetReports]:
@@ -266,7 +326,12 @@ class BatchRunner:
         """Commit tables side by side; give those that are done, and those that lost a race."""
         pending = [r for r in reports if r.id in self._tables and r.progress]
         # The ledgers must not pass a bad record before it is safe.
-        self._tables.quarantine.commit(part for report in pending for part in report.partitions)
+        try:
+            self._tables.quarantine.commit(part for report in pending for part in report.partitions)
+        except CommitConflictError as conflict:  # those that are new are told by the next attempt
+            for report in pending:
+                self._remove_bad(report)
+            return [], {report.id: conflict for report in pending}
         retry: MirrorError | None = None
         committed, lost = [], {}
         with ThreadPoolExecutor(COMMIT_THREADS, thread_name_prefix="commit") as threads:
@@ -319,6 +384,10 @@ class BatchRunner:
     def _remove(self, report: TargetReports) -> None:
         """Delete the files of a pass that is done again or given up, and of which none counts."""
         self._remove_rows(report)
+        self._remove_bad(report)
+
+    def _remove_bad(self, report: TargetReports) -> None:
+        """Delete the files of bad records, which are not in quarantine."""
         self._tables.quarantine.remove(
             part.quarantined for part in report.partitions if part.quarantined is not None
         )

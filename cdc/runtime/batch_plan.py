@@ -24,6 +24,9 @@ class BatchPlan:
     # Tables to which records are applied that were put aside before.
     replayed: frozenset[TargetId] = frozenset()
 
+    # Tables whose key changes: only what came before that is applied.
+    settling: frozenset[TargetId] = frozenset()
+
     def forget(self, target: TargetId) -> None:
         """Drop what was found out about a table that has changed since."""
         self.truncates.pop(target, None)

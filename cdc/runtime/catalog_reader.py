@@ -14,7 +14,7 @@ from pyiceberg.typedef import Identifier
 
 from cdc.config import CatalogType, MirrorConfig, TargetConfig
 from cdc.errors import CatalogUnreachableError, UnlistedCatalogError
-from cdc.model import MIRROR_PROPERTY, QUARANTINE, TOPIC_PROPERTY
+from cdc.model import MIRROR_PROPERTY, QUARANTINE, TOPIC_PROPERTY, TableName
 from cdc.schema import target_pattern
 
 LOAD_THREADS = 8
@@ -26,6 +26,26 @@ def sqlite_file(properties: Mapping[str, str]) -> Path | None:
     """Give the file of a catalog that is one; opening it would make it."""
     uri = properties.get("uri", "")
     return Path(uri.partition(":///")[2]) if uri.startswith("sqlite") else None
+
+
+def namesakes(catalog: Catalog, name: TableName) -> dict[str, str]:
+    """Find what an SQL catalog's database has under the same name for other catalogs.
+
+    Returns:
+        The metadata file of each table, by the name of its catalog.
+    """
+    # Late: other catalogs do without.
+    from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+    from sqlalchemy import select
+
+    assert isinstance(catalog, SqlCatalog)
+    query = select(IcebergTables.catalog_name, IcebergTables.metadata_location).where(
+        IcebergTables.catalog_name != catalog.name,
+        IcebergTables.table_namespace == ".".join(name.namespace),
+        IcebergTables.table_name == name.table,
+    )
+    with catalog.engine.connect() as connection:
+        return {other: file or "" for other, file in connection.execute(query)}
 
 
 class CatalogReader:

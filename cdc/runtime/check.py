@@ -83,6 +83,7 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
     if config.source.url is not None:
         findings.append(_check_source(dialect, reveal(config.source.url)))
     planner = TablePlanner(config, dialect, catalog)
+    planner.see(samples.values())
     tables = [
         plan
         for topic, sample in samples.items()

@@ -17,6 +17,24 @@ def wire_of(config: MirrorConfig) -> Wire:
     return Wire(config.source.format, registry)
 
 
+def schemas_in(record: Record) -> tuple[bytes, bytes] | None:
+    """Give what stands for the schemas of a record's key and value; None where nothing does.
+
+    Records of which it is the same have the same schemas.
+    """
+    parts = [_schema_in(message) for message in (record.key or b"", record.value or b"")]
+    return None if parts[1] is None or parts[0] is None else (parts[0], parts[1])
+
+
+def _schema_in(message: bytes) -> bytes | None:
+    if not message:
+        return b""
+    if message[0] == 0:
+        return message[:5]  # the id of an Avro schema
+    schema, payload, _ = message.partition(b',"payload":')
+    return schema if payload and schema.startswith(b'{"schema":{') else None
+
+
 def describe(
     record: Record, dialect: Dialect, wire: Wire, declarations: Declarations | None = None
 ) -> News:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from cdc.columns import ColumnStep, StepKind
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text, view
 from cdc.dialect import ColumnFacts, Dialect
-from cdc.errors import MirrorError, SchemaChangeError
+from cdc.errors import LackingKeyError, MirrorError, SchemaChangeError
 from cdc.model import BACKFILL_PROPERTY, RESERVED, SchemaEvent, SchemaPlace, SourceSchema
 from cdc.runtime.declared import Declarations
 from cdc.runtime.mirrored_table import MirroredTable
@@ -25,6 +25,8 @@ from cdc.schema import (
     difference,
     event_of,
     fitted,
+    former_key,
+    former_property,
     identities_property,
     key_property,
     log_property,
@@ -35,6 +37,9 @@ from cdc.schema import (
 
 logger = logging.getLogger(__name__)
 
+# Applies all that came before a table's key changed; says which of some columns a row lacks then.
+Settle = Callable[[MirroredTable, tuple[str, ...]], tuple[str, ...]]
+
 
 class Evolution:
     """Lets tables follow their sources."""
@@ -43,8 +48,20 @@ class Evolution:
         self._dialect = dialect
         self._declarations = declarations
 
-    def follow(self, mirrored: MirroredTable, schema: SourceSchema, place: SchemaPlace) -> None:
+    def follow(
+        self,
+        mirrored: MirroredTable,
+        schema: SourceSchema,
+        place: SchemaPlace,
+        settle: Settle | None = None,
+    ) -> None:
         """Make room for a schema, in one commit. Done twice, it is done once.
+
+        Args:
+            mirrored: The table.
+            schema: What its source has now.
+            place: Where that was met first.
+            settle: Makes the table ready for another key; a new table needs none.
 
         Raises:
             SchemaChangeError: The table's policy does not allow it, or Iceberg cannot do it.
@@ -58,10 +75,25 @@ class Evolution:
             decision = self._decision(mirrored, schema, newest=not later, facts=facts)
             if decision.refused:
                 raise SchemaChangeError(str(mirrored.source), decision.refused)
+            if decision.new_key and settle is not None:
+                lacking = self._lacking(mirrored, schema, decision, settle)
+                if lacking:
+                    raise LackingKeyError(str(mirrored.source), decision.new_key, lacking)
+                decision = self._decision(mirrored, schema, newest=not later, facts=facts)
             self._alter(mirrored, schema, place, decision, facts)
             mirrored.known.clear()  # what fitted the old columns need not fit the new ones
         mirrored.known.add(schema)
         mirrored.plan = None
+
+    def _lacking(
+        self, mirrored: MirroredTable, schema: SourceSchema, decision: Decision, settle: Settle
+    ) -> tuple[str, ...]:
+        """Name the columns of a new key that some row of the table has no value for."""
+        there = set(mirrored.table.schema.column_names)
+        filled = self._defaults(mirrored, schema, decision).keys()
+        lacking = settle(mirrored, tuple(name for name in decision.new_key if name in there))
+        added = tuple(name for name in decision.new_key if name not in there | filled)
+        return lacking if mirrored.table.empty else (*lacking, *added)
 
     def recognise(self, mirrored: MirroredTable, schemas: Iterable[SourceSchema]) -> None:
         """Note schemas that a table already has room for, so that no batch stops at them.
@@ -100,14 +132,15 @@ class Evolution:
             name,
             mirrored.key,
             renames={**told.names, **rule.renames},
-            # What is guessed from values lacks every column that had none.
-            newest=newest and not schema.inferred,
+            newest=newest,
+            inferred=schema.inferred,
             told_apart=told.complete,
             comments={column: fact.comment for column, fact in (facts or {}).items()},
         )
         taken = [column.name for column in table.schema.fields]
         partitioned = {field.column for field in table.partition_spec[1]}
-        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY))
+        former = former_key(table.properties, table.schema)
+        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY), former)
 
     def _renames(
         self, mirrored: MirroredTable, schema: SourceSchema, facts: Mapping[str, ColumnFacts]
@@ -141,8 +174,12 @@ class Evolution:
         }
         before = mirrored.events
         others = identities_property(facts, mirrored.identities, renamed)
-        if renamed:
+        if renamed or decision.new_key:
             others |= key_property(columns)
+        if decision.new_key:
+            others |= mirrored.rekeyed(decision.new_key)
+            table = mirrored.table
+            others |= former_property(table.properties, table.schema, mirrored.key)
         if mirrored.rule.mode is not ApplyMode.APPEND:
             missing = _still_missing(mirrored.backfill, steps) | defaults
             if missing != mirrored.backfill:

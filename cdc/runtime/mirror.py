@@ -29,6 +29,7 @@ from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
 from cdc.runtime.heartbeat import beat
+from cdc.runtime.lineage import Lineage
 from cdc.runtime.scratch import stream_folder
 from cdc.runtime.session import build_session
 from cdc.runtime.start import starting_offsets
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 ATTEMPTS = 5
 # How long the main thread waits for the stream at a time; a signal wakes it sooner.
 WAIT_SECONDS = 1
+# How often a run that is to end begins anew: a renamed table first reads up its old topic.
+MOST_ROUNDS = 4
 
 
 def run_mirror(config: MirrorConfig, *, once: bool) -> RunSummary:
@@ -75,6 +78,8 @@ class Mirror:
         self._pause = threading.Event()
         self._failure: Exception | None = None
         self._streamed = False
+        self._unsettled = False
+        self._rounds = 0
 
     def run(self, *, once: bool) -> RunSummary:
         """Stream until told to stop, or until the topics are read up."""
@@ -89,7 +94,7 @@ class Mirror:
             batches = self._summary.batches
             try:
                 retrying(self._stream, once=once)
-                if once:
+                if once and not self._goes_on():
                     break
             except MirrorError as error:
                 if not error.retryable or self._summary.batches == batches:
@@ -97,13 +102,19 @@ class Mirror:
                 # It got on in between, so the count of attempts starts anew.
         return self._summary
 
+    def _goes_on(self) -> bool:
+        """Say whether a stream ended with something left for the start of another one."""
+        self._rounds += 1
+        return self._unsettled and self._rounds < MOST_ROUNDS
+
     def _may_pass(self, error: BaseException) -> bool:
         """Whether to try again; what keeps the very first start from working is told at once."""
         return self._streamed and isinstance(error, MirrorError) and error.retryable
 
     def _stream(self, *, once: bool) -> None:
         tables = Tables(self._config, self._dialect, IcebergCatalog(self._spark, self._config.name))
-        start = starting_offsets(self._config, self._dialect, tables)
+        lineage = Lineage(self._config, self._dialect, tables)
+        start = starting_offsets(self._config, self._dialect, tables, lineage)
         runner = BatchRunner(
             self._spark,
             self._config.name,
@@ -111,6 +122,7 @@ class Mirror:
             tables,
             reread=partial(read_range, self._spark, self._config),
             old_keys=self._old_key,
+            held=self._held,
         )
         self._failure = None
         self._pause.clear()
@@ -137,7 +149,8 @@ class Mirror:
                 query = writer.trigger(processingTime=self._config.stream.trigger).start()
             self._streamed = True
             try:
-                self._wait(query, tables)
+                self._wait(query, tables, lineage, once=once)
+                self._unsettled = lineage.due
             finally:
                 self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
 
@@ -145,20 +158,34 @@ class Mirror:
         with open_topics(self._config.kafka.client_options()) as reader:
             return reader.header(topic, partition, offset, OLD_KEY_HEADER)
 
-    def _wait(self, query: StreamingQuery, tables: Tables) -> None:
+    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
+        with open_topics(self._config.kafka.client_options()) as reader:
+            partitions = {topic: reader.matching([topic])[topic]}
+            ranges = reader.ranges(partitions)
+        return {partition: (place.first, place.next) for (_, partition), place in ranges.items()}
+
+    def _wait(self, query: StreamingQuery, tables: Tables, lineage: Lineage, *, once: bool) -> None:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first.
 
         A stream with parked tables ends by itself after a while: the next one starts from the
-        ledgers, so the parked tables are tried again and catch up, and the others lose nothing.
+        ledgers, so the parked tables are tried again and catch up, and the others lose nothing. So
+        does one whose tables were dropped or renamed at the source: that is followed at a start.
         """
         patience = interval_seconds(self._config.stream.retry_parked)
-        started = time.monotonic()
+        started = looked = time.monotonic()
         try:
             while not query.awaitTermination(WAIT_SECONDS):
                 if not self._between_batches.locked():
                     beat()
                 if tables.parked and time.monotonic() - started > patience:
                     logger.info("trying again parked=%d", len(tables.parked))
+                    self._pause.set()
+                if time.monotonic() - looked > patience:
+                    looked = time.monotonic()
+                    with self._between_batches:
+                        lineage.tick()
+                if lineage.due and not once and not self._pause.is_set():
+                    logger.info("starting again for what became of tables at the source")
                     self._pause.set()
                 if self._stop.is_set() or self._pause.is_set():
                     with self._between_batches:

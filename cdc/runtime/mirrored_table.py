@@ -2,16 +2,18 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ApplyMode, DeleteKind, Lookup, ResolvedRule
 from cdc.errors import CommitConflictError, NotParquetError
+from cdc.lineage import DROPPED_PROPERTY, REPLACED_PROPERTY, Identity, Moment
 from cdc.model import (
     BACKFILL_PROPERTY,
     CURRENT,
     EARLIEST,
+    KEY_FORMS_PROPERTY,
     LEDGER_PROPERTY,
     RESERVED,
     FileKind,
@@ -37,6 +39,11 @@ logger = logging.getLogger(__name__)
 PARTITIONS_PROPERTY = RESERVED + "partitions"
 LANES_PROPERTY = RESERVED + "lanes_since"
 MIXED_PROPERTY = RESERVED + "mixed_until"
+# The sequence number up to which files may hold, under one key, a row that was deleted after a
+# newer row of theirs: they were written under another key.
+REKEYED_PROPERTY = RESERVED + "rekeyed_since"
+# The partition of what is no record, and stands in the source's log alone.
+NOWHERE = -1
 
 
 @dataclass(slots=True)
@@ -50,6 +57,8 @@ class MirroredTable:
     ledger: Ledger | None
     known: set[SourceSchema] = field(default_factory=set)
     plan: TargetPlan | None = None  # kept until the table changes
+    # Where the topic starts for this table, if another one had its beginning.
+    floor: Mapping[int, int] = field(default_factory=dict)
     # The data files of the snapshot that was listed last.
     _files: dict[str, LiveFile] = field(default_factory=dict)
     _listed: int | None = None
@@ -90,6 +99,16 @@ class MirroredTable:
         return read_identities(self.table.properties)
 
     @property
+    def identity(self) -> Identity | None:
+        """What the source's catalog knew the table by."""
+        return Identity.read(self.table.properties)
+
+    @property
+    def dropped(self) -> Moment | None:
+        """Since when the source has no such table."""
+        return Moment.read(self.table.properties, DROPPED_PROPERTY)
+
+    @property
     def backfill(self) -> dict[str, str]:
         """The defaults that rows from before their columns still lack."""
         found: dict[str, str] = json.loads(self.table.properties.get(BACKFILL_PROPERTY, "{}"))
@@ -122,6 +141,10 @@ class MirroredTable:
             files = self.live_files()
         except NotParquetError as error:
             logger.warning("merging table=%s reason=%s", self.table.name, error)
+            return None
+        since = int(self.table.properties.get(REKEYED_PROPERTY, "-1"))
+        if any(file.sequence <= since for file in files):
+            logger.info("merging table=%s reason=its key has changed", self.table.name)
             return None
         return IndexPlan.of(f"{folder}/{self.table.uuid}", files)
 
@@ -161,12 +184,57 @@ class MirroredTable:
         known = self.table.properties.get(PARTITIONS_PROPERTY)
         noted = {PARTITIONS_PROPERTY: str(len(ends))}
         if known is not None and int(known) < len(ends) and self.ledger is not None:
-            noted[LANES_PROPERTY] = str(self.table.sequence_number)
-            noted[MIXED_PROPERTY] = json.dumps({str(p): end for p, end in ends.items()})
+            noted |= self._moved(ends)
             logger.info("partitions=%d before=%s table=%s", len(ends), known, self.table.name)
         if known != noted[PARTITIONS_PROPERTY]:
             self.table.set_properties(noted)
             self.plan = None
+
+    @property
+    def key_forms(self) -> frozenset[str]:
+        """How the bytes of the records' keys began so far."""
+        return frozenset(json.loads(self.table.properties.get(KEY_FORMS_PROPERTY, "[]")))
+
+    def note_key_forms(self, forms: frozenset[str], ends: Callable[[], Mapping[int, int]]) -> None:
+        """Take note of another beginning of the records' keys. Done twice, it is done once.
+
+        Kafka Connect chooses partitions by all bytes of a key, so that keys have moved: what is in
+        Kafka now is to be applied jointly, as for a topic that got more partitions.
+
+        Args:
+            forms: How keys of the batch begin.
+            ends: Gives the next offset of each partition.
+        """
+        known = self.key_forms
+        if forms <= known:
+            return
+        noted = {KEY_FORMS_PROPERTY: json.dumps(sorted(known | forms))}
+        if len(known | forms) > 1:
+            noted |= self._moved(ends())
+            logger.info("keys moved table=%s forms=%d", self.table.name, len(known | forms))
+        self.table.set_properties(noted)
+        self.plan = None
+
+    def _moved(self, ends: Mapping[int, int]) -> dict[str, str]:
+        """Give the properties of a table whose keys go on in other partitions."""
+        return {
+            LANES_PROPERTY: str(self.table.sequence_number),
+            MIXED_PROPERTY: json.dumps({str(p): end for p, end in ends.items()}),
+        }
+
+    def rekeyed(self, key: tuple[str, ...]) -> dict[str, str]:
+        """Give the properties that go with another key.
+
+        Its rows come through other partitions than until now. An index tells which of a key's rows
+        was written last, and takes that for the only one that can be left: so it is as long as
+        rows of one key were rows of one key before, too.
+
+        Args:
+            key: The columns that are the key from now on.
+        """
+        sequence = str(self.table.sequence_number)
+        narrower = set(self.key) <= set(key)
+        return {LANES_PROPERTY: sequence, **({} if narrower else {REKEYED_PROPERTY: sequence})}
 
     @property
     def width(self) -> int | None:
@@ -195,7 +263,8 @@ class MirroredTable:
     @property
     def marks(self) -> dict[int, PartitionMark]:
         """How far each partition has been applied."""
-        return dict(self.ledger.partitions) if self.ledger else {}
+        before = {partition: PartitionMark(next_) for partition, next_ in self.floor.items()}
+        return before | dict(self.ledger.partitions if self.ledger else {})
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -227,6 +296,16 @@ class MirroredTable:
         same = _place_of(newest)[0] == position
         return newest if not same and (newest.time or 0) >= (time or 0) else None
 
+    @property
+    def replacement(self) -> Truncate | None:
+        """Where another table took the name of the source's, if rows from before may be here."""
+        moment = Moment.read(self.table.properties, REPLACED_PROPERTY)
+        if moment is None or moment.position is None or self.rule.mode is ApplyMode.APPEND:
+            return None
+        begin = Truncate(NOWHERE, 0, moment.position, moment.time, snapshot=True)
+        known = self.ledger.snapshot if self.ledger is not None else None
+        return None if known is not None and _is_known(begin, known) else begin
+
     def rewind(self, truncates: Sequence[Truncate]) -> dict[int, PartitionMark]:
         """Find where to read partitions again that are ahead of truncates.
 
@@ -241,15 +320,29 @@ class MirroredTable:
             for partition in ahead - found.keys():
                 mark = ledger.partitions.get(partition)
                 if mark is None or not _past(partition, mark, truncate):
-                    found[partition] = mark or PartitionMark(EARLIEST)
+                    found[partition] = mark or self._beginning(partition)
             if len(found) == len(ahead):
                 break
-        return {partition: found.get(partition, PartitionMark(EARLIEST)) for partition in ahead}
+        return {
+            partition: found.get(partition) or self._beginning(partition) for partition in ahead
+        }
+
+    def _beginning(self, partition: int) -> PartitionMark:
+        return PartitionMark(self.floor.get(partition, EARLIEST))
 
     def _past_ledgers(self) -> Iterator[Ledger]:
         for summary in self.table.summaries():
             if LEDGER_PROPERTY in summary:
-                yield Ledger.from_json(summary[LEDGER_PROPERTY])
+                ledger = Ledger.from_json(summary[LEDGER_PROPERTY])
+                if ledger.topic != self.topic:
+                    return  # from before the table was renamed
+                yield ledger
+
+
+def _is_known(begin: Truncate, known: tuple[int, int | None]) -> bool:
+    """Say whether the rows from before a place are gone already."""
+    position, time = known
+    return position == _place_of(begin)[0] or (time or 0) > (begin.time or 0)
 
 
 def _place_of(begin: Truncate) -> tuple[int, int | None]:

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from cdc.config import ApplyMode
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, PartitionMark, Truncate
 from cdc.plan import after_truncate, has_newer
@@ -111,8 +110,7 @@ def find_overtaken(
         for row in log.read(first, next_).mapInArrow(task, REPORT_SCHEMA).collect():
             places, found = pickle.loads(row.report)
             newer[places] = True
-            wipes = mirrored.rule.mode is ApplyMode.MIRROR
-            truncates |= {truncate for truncate in found if wipes or not truncate.snapshot}
+            truncates |= set(found)
     return Overtaken(newer | _wiped(waiting, truncates), unknown)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.config import ApplyMode
-from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode import DecodedChanges, DecodePlan, decode_changes, key_forms
 from cdc.errors import ManyTablesError, MirrorError, SpreadKeyError, TopicGrewError, UnwritableError
 from cdc.model import (
     NO_POSITION,
@@ -79,9 +79,15 @@ class PartitionWork:
     bad: list[BadRecord] = field(default_factory=list)
     bad_records: list[pa.RecordBatch] = field(default_factory=list)
     failure: MirrorError | None = None
+    rekeyed: bool = False  # a record with another key has come
+    key_forms: frozenset[str] = frozenset()  # that the table has not met
 
     def take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
         """Decode a chunk of records."""
+        if self.plan.settling:
+            chunk, decoder = self._under_this_key(chunk), SharedDecoder(self.partition)
+            if not len(chunk):
+                return
         self._count(chunk)
         if self.failure is None:
             try:
@@ -123,6 +129,20 @@ class PartitionWork:
         """From where on this partition is read."""
         return self.plan.rewinds.get(self.partition, self.mark)
 
+    def _under_this_key(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """Leave out the first record that has another key than the table, and all behind it."""
+        if self.rekeyed:
+            return chunk.slice(0, 0)
+        try:
+            decoded = SharedDecoder(self.partition)(chunk, self.plan.decode)
+        except MirrorError:
+            return chunk  # it is met again, and told, where the records are taken
+        others = [p.offset for s, p in decoded.places.items() if s.key != self.plan.key]
+        if not others:
+            return chunk
+        self.rekeyed = True
+        return chunk.slice(0, int(np.searchsorted(chunk.column("offset").to_numpy(), min(others))))
+
     def _count(self, chunk: pa.RecordBatch) -> None:
         offsets = chunk.column("offset")
         if self.first_offset < 0:
@@ -143,6 +163,9 @@ class PartitionWork:
         return kept
 
     def _take(self, chunk: pa.RecordBatch, decoder: SharedDecoder) -> None:
+        # With one partition, and without rows to replace, it does not matter where a key goes.
+        if self.plan.width != 1 and self.plan.bounded:
+            self.key_forms |= key_forms(chunk.column("key")) - self.plan.key_forms
         decoded = decoder(chunk, self.plan.decode)
         self.tombstones += decoded.tombstones
         self.extra += decoded.extra
@@ -151,7 +174,7 @@ class PartitionWork:
         self.table = decoded.table or self.table
         self.schemas = dict(decoded.places) | self.schemas  # the first place counts
         self.truncates += decoded.truncates
-        if self.plan.rule.mode is ApplyMode.MIRROR and not self.plan.replayed:
+        if self.plan.bounded and not self.plan.replayed:
             for begin in decoded.snapshots:
                 self.snapshots.setdefault((begin.position, begin.time), begin)
         if decoded.bad:
@@ -170,7 +193,8 @@ class PartitionWork:
         known_barrier = known and self.plan.bounded
         unplanned = [t for t in self.truncates if known_barrier and not self._handled(t)]
         homeless = known and self.bad and self.plan.quarantine is None
-        return bool(self.schemas or unplanned or homeless)
+        moving = known and self.key_forms and not self.plan.replayed
+        return bool(self.schemas or unplanned or homeless or moving)
 
     def _handled(self, truncate: Truncate) -> bool:
         if truncate in self.plan.truncates or covers(self.plan.barrier, truncate):
@@ -193,6 +217,7 @@ class PartitionWork:
             tuple(self.truncates),
             quarantine=homeless,
             places=self.schemas,
+            key_forms=self.key_forms,
         )
 
     def _write(self) -> PartitionReport:
@@ -209,6 +234,18 @@ class PartitionWork:
         if self.reread_changes is None:
             return None
         return last_places(self.reread_changes, self.plan.key)
+
+    def _places_to_keep(self) -> pa.Table | None:
+        """Where current versions of a history come from that a truncate may not end.
+
+        What a new snapshot finds unchanged makes no version, and yet is not gone.
+        """
+        reread = self.reread_places
+        if not self._history or not any(t.snapshot for t in self.plan.truncates):
+            return reread
+        parts = [last_places(changes, self.plan.key) for changes in self.changes]
+        parts += [] if reread is None else [reread]
+        return pa.concat_tables(parts, promote_options="default") if parts else None
 
     def report_written(self, written: WrittenChanges) -> PartitionReport:
         """Report what became of the records, those that made no change among them."""
@@ -231,7 +268,7 @@ class PartitionWork:
         )
         return replace(
             self.report(account),
-            reread=self.reread_places,
+            reread=self._places_to_keep(),
             position=max((_greatest(part) for part in self.changes), default=NO_POSITION),
             files=written.files,
             key_bounds=written.key_bounds,

@@ -47,7 +47,7 @@ class Quarantine:
 
     Bad records are committed here before their table's ledger passes them. A batch that is cut off
     in between meets them again: the marks, written in the same commit as the records, say which of
-    them are here already.
+    them are here already. So they do of what a second mirror of the same config has put here.
     """
 
     def __init__(self, config: MirrorConfig, catalog: IcebergCatalog) -> None:
@@ -83,24 +83,44 @@ class Quarantine:
         return QuarantinePlan(self._writer, self._marks.get(_name(target), {}))
 
     def commit(self, reports: Iterable[PartitionReport]) -> None:
-        """Keep the bad records of some partitions. Run twice, the second run doubles them."""
-        files = []
-        for report in reports:
-            if report.quarantined is not None:
-                files.append(report.quarantined)
-                marks = self._marks.setdefault(_name((report.topic, report.target)), {})
-                marks[report.partition] = max(marks.get(report.partition, 0), report.next_offset)
-                logger.warning(
-                    "quarantined topic=%s partition=%d records=%d first_offset=%d reason=%s",
-                    report.topic,
-                    report.partition,
-                    report.quarantined.rows,
-                    report.bad.offset if report.bad else -1,
-                    report.bad.reason if report.bad else "",
+        """Keep the bad records of some partitions. Run twice, the second run raises a conflict.
+
+        Raises:
+            CommitConflictError: A second mirror of the same config has put some of them here.
+        """
+        kept = [report for report in reports if report.quarantined is not None]
+        if not kept:
+            return
+        assert self._table is not None
+        for attempt in range(MOST_CONFLICTS + 1):
+            self._table.refresh()
+            marks = self._read_marks(self._table)
+            if any(_mark(marks, report) > _mark(self._marks, report) for report in kept):
+                self._marks = marks
+                raise CommitConflictError(
+                    str(self.name), "another mirror put the same records here"
                 )
-        if files:
-            assert self._table is not None
-            append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(self._marks))
+            for report in kept:
+                own = marks.setdefault(_name((report.topic, report.target)), {})
+                own[report.partition] = max(own.get(report.partition, 0), report.next_offset)
+            files = [report.quarantined for report in kept if report.quarantined is not None]
+            try:
+                append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(marks))
+                break
+            except CommitConflictError:  # a replay let records go, or else the marks tell
+                if attempt == MOST_CONFLICTS:
+                    raise
+        self._marks = marks
+        for report in kept:
+            assert report.quarantined is not None
+            logger.warning(
+                "quarantined topic=%s partition=%d records=%d first_offset=%d reason=%s",
+                report.topic,
+                report.partition,
+                report.quarantined.rows,
+                report.bad.offset if report.bad else -1,
+                report.bad.reason if report.bad else "",
+            )
 
     @property
     def properties(self) -> Mapping[str, str]:
@@ -183,6 +203,10 @@ class Quarantine:
             topic: {int(partition): next_ for partition, next_ in parts.items()}
             for topic, parts in marks.items()
         }
+
+
+def _mark(marks: Mapping[str, Mapping[int, int]], report: PartitionReport) -> int:
+    return marks.get(_name((report.topic, report.target)), {}).get(report.partition, 0)
 
 
 def _name(target: TargetId) -> str:

@@ -60,7 +60,7 @@ def open_replayer(
         spark,
         config.name,
         dialect,
-        Tables(config, dialect, IcebergCatalog(spark, config.name)),
+        Tables(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
         TopicLog(held, partial(read_range, spark, config)),
         old_key,
         dry_run=dry_run,

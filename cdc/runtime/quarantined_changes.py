@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
-from cdc.errors import RestlessTopicError
+from cdc.errors import RestlessTopicError, SchemaChangeError
 from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId
 from cdc.plan import in_order
+from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.newer_changes import Mask
 from cdc.runtime.tables import Tables
 
@@ -95,10 +96,15 @@ def read_changes(tables: Tables, target: TargetId, records: pa.Table, *, follow:
             parts = list(_decoded(records, plan.of_keys() if plan.table_key else plan))
         elif schemas:
             source = next(part.table for _, part in parts if part.table is not None)
-            tables.evolve(target, News(source, tuple(schemas)))
+            tables.evolve(target, News(source, tuple(schemas)), _refuse_key)
             continue
         return _reading(records, parts)
     raise RestlessTopicError(target[0])
+
+
+def _refuse_key(mirrored: MirroredTable, key: tuple[str, ...]) -> tuple[str, ...]:
+    """Leave a change of the key to the mirror: what else is waiting comes before it."""
+    raise SchemaChangeError(str(mirrored.source), (f"its key to ({', '.join(key)})",))
 
 
 def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Reading:

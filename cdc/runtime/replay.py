@@ -40,7 +40,8 @@ logger = logging.getLogger(__name__)
 LOST = "Kafka has deleted what came after it, so a newer change may have been applied"
 MOVED = "it gave its row another key, and the row has changed since under one of the two"
 TRUNCATE = (
-    "it is a truncate, which cannot be made up for: take a new snapshot of the table, or drop it"
+    "it is a truncate, which cannot be made up for: the table may have rows that it removed. Drop "
+    "the table and take a new snapshot, or remove this record with `quarantine drop`"
 )
 
 

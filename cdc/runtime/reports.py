@@ -85,6 +85,7 @@ class TargetReports:
             tuple(dict.fromkeys(schema for news in found for schema in news.schemas)),
             quarantine=any(news.quarantine for news in found),
             places=_first_places(found),
+            key_forms=frozenset().union(*(news.key_forms for news in found)),
         )
 
     @property
@@ -97,7 +98,7 @@ class TargetReports:
     def changes_plan(self) -> bool:
         """Whether tasks will do something else next time, and may then lack more than they say."""
         news = self.news
-        return bool(news.schemas or news.quarantine or self.truncates)
+        return bool(news.schemas or news.quarantine or news.key_forms or self.truncates)
 
     @property
     def moved(self) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from cdc.config import MirrorConfig
 from cdc.observe.column_history import ColumnHistories
 from cdc.observe.parking import read_words
+from cdc.observe.retirement import read_retired
 from cdc.observe.status import MirrorStatus
 from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.column_record import column_history
@@ -45,14 +46,14 @@ class StatusReader:
         """
         tables = [read_table(table) for table in self._catalog.tables()]
         quarantine = self._catalog.quarantine()
-        words = read_words(quarantine.properties) if quarantine is not None else ()
+        noted = quarantine.properties if quarantine is not None else {}
         counts = self._quarantined(quarantine)
         held = self._held(tables)
         now = datetime.now(UTC)
         return MirrorStatus(
             self._config.name,
             now.isoformat(timespec="seconds"),
-            table_statuses(tables, held, words, counts, now),
+            table_statuses(tables, held, read_words(noted), counts, now, read_retired(noted)),
             dict(self._catalog.unreadable),
         )
 

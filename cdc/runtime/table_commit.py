@@ -17,7 +17,7 @@ from cdc.commit import (
 from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError
 from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
-from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.mirrored_table import NOWHERE, MirroredTable
 from cdc.runtime.reports import TargetReports
 from cdc.runtime.table_rows import TableRows
 
@@ -104,7 +104,8 @@ class TableCommit:
         ):
             barrier = None  # every partition is past it
         snapshot = old.snapshot if old else None
-        for begin in report.snapshots:
+        replaced = [truncate for truncate in truncates if truncate.partition == NOWHERE]
+        for begin in (*replaced, *report.snapshots):
             if snapshot is None or (begin.time or 0) >= (snapshot[1] or 0):
                 snapshot = begin.position + 1, begin.time
         return Ledger(self.mirror, report.topic, number, marks, report.account, barrier, snapshot)

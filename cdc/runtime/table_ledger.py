@@ -3,6 +3,7 @@
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError
+from cdc.lineage import current_ledger
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
 
 
@@ -20,7 +21,7 @@ def newest_ledger(table: Table) -> tuple[Ledger | None, int | None]:
     while snapshot is not None:
         summary = snapshot.summary.additional_properties if snapshot.summary else {}
         if LEDGER_PROPERTY in summary:
-            return Ledger.from_json(summary[LEDGER_PROPERTY]), snapshot.timestamp_ms
+            return _current(table, summary[LEDGER_PROPERTY]), snapshot.timestamp_ms
         oldest = snapshot.sequence_number or 0
         parent = snapshot.parent_snapshot_id
         snapshot = None if parent is None else table.snapshot_by_id(parent)
@@ -29,8 +30,17 @@ def newest_ledger(table: Table) -> tuple[Ledger | None, int | None]:
         return None, None
     sequence = table.properties.get(SEQUENCE_PROPERTY)  # mirrors before this one wrote none
     if sequence is not None and (oldest is None or int(sequence) >= oldest):
-        current = table.current_snapshot()
-        raise LostLedgerError(
-            ".".join(table.name()), None if current is None else current.snapshot_id
-        )
-    return Ledger.from_json(text), None
+        raise _lost(table)
+    return _current(table, text), None
+
+
+def _current(table: Table, text: str) -> Ledger:
+    found = current_ledger(Ledger.from_json(text), table.properties)
+    if found is None:
+        raise _lost(table)
+    return found
+
+
+def _lost(table: Table) -> LostLedgerError:
+    current = table.current_snapshot()
+    return LostLedgerError(".".join(table.name()), None if current is None else current.snapshot_id)

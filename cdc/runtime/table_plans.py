@@ -9,31 +9,48 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
-from cdc.config import ApplyMode, DeleteKind, Lookup, MirrorConfig, ResolvedRule, TargetConfig
+from cdc.config import (
+    ApplyMode,
+    CatalogType,
+    DeleteKind,
+    Lookup,
+    MirrorConfig,
+    ResolvedRule,
+    TargetConfig,
+)
 from cdc.config.partitioning import partition_fields
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
 from cdc.model import (
+    QUARANTINE,
+    TOPIC_PROPERTY,
     News,
     SchemaPlace,
     SourceSchema,
     SourceTable,
     TableName,
 )
+from cdc.observe.retirement import read_retired
 from cdc.runtime.adoption import check_adoptable
+from cdc.runtime.catalog_reader import namesakes
 from cdc.runtime.declared import Declarations
-from cdc.runtime.describe import describe, wire_of
+from cdc.runtime.describe import describe, schemas_in, wire_of
+from cdc.runtime.planned_fates import PlannedFates, SeenTable, former_source
+from cdc.runtime.source_watch import SourceWatch
 from cdc.runtime.table_ledger import newest_ledger
 from cdc.schema import (
     DAY,
     Decision,
+    check_alone,
     check_partition,
     decide,
     difference,
+    former_key,
     iceberg_schema,
     key_of,
     mirror_columns,
     statement,
+    table_folder,
     target_name,
 )
 from cdc.source.topics import OffsetRange, Record
@@ -82,6 +99,27 @@ class TablePlanner:
         self._wire = wire_of(config)
         self._declarations = Declarations(config, dialect)
         self._taken: dict[TableName, str] = {}  # the topics of the tables so far
+        watch = SourceWatch(config, dialect)
+        watch.look()
+        quarantine = self._load(TableName((config.name,), QUARANTINE))
+        noted = quarantine.properties if quarantine is not None else {}
+        self._fates = PlannedFates(watch, read_retired(noted))
+
+    def see(self, samples: Iterable[Record]) -> None:
+        """Look at all tables that there are: one of them may be that of another topic, renamed."""
+        for sample in samples:
+            with suppress(MirrorError):
+                news = describe(sample, self._dialect, self._wire, self._declarations)
+                for rule in self._rules(news.table):
+                    assert news.table is not None
+                    table = self._load(self._name(rule, news.table))
+                    if table is not None and table.properties.get(TOPIC_PROPERTY) == sample.topic:
+                        self._fates.seen.append(SeenTable(table, sample.topic, news.table, rule))
+
+    def _rules(self, source: SourceTable | None) -> tuple[ResolvedRule, ...]:
+        if source is None:
+            return ()
+        return self._config.tables.targets_for(source.schema, source.table)
 
     def plans(
         self,
@@ -105,8 +143,12 @@ class TablePlanner:
         if news.table is None or not news.schemas:  # a truncate tells no columns
             yield TablePlan(sample.topic, "", "nothing to read yet", waiting=total)
             return
-        newest = self._newest(latest)
-        for rule in self._config.tables.targets_for(news.table.schema, news.table.table):
+        left = self._fates.left(sample.topic, ranges)
+        if left is not None:
+            yield TablePlan(sample.topic, "", left)
+            return
+        newest = self._newest(sample, news, latest)
+        for rule in self._rules(news.table):
             name = self._name(rule, news.table)
             plan = _plan_of(sample.topic, name, rule, total)
             try:
@@ -127,6 +169,7 @@ class TablePlanner:
         ranges: Mapping[int, OffsetRange],
         newest: SourceSchema | None,
     ) -> TablePlan:
+        assert news.table is not None
         if name in self._taken:
             raise ForeignTableError(plan.table, f"topic {self._taken[name]} has it already")
         self._taken[name] = plan.topic
@@ -141,9 +184,10 @@ class TablePlanner:
         if rule.key and rule.mode is not ApplyMode.APPEND and len(ranges) > 1:
             raise SpreadKeyError(plan.topic, rule.key)
         existing = self._load(name)
+        self._check_folder(name, existing)
         if existing is None:
             check_partition(partition_fields(rule.partition), schema, plan.table, rule.exclude)
-            return plan
+            return self._renamed(plan, rule, news.table) or plan
         owner = self._config.name, plan.topic
         check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
         decision = self._decision(existing, newest or news.schemas[0], rule, str(news.table))
@@ -151,8 +195,17 @@ class TablePlanner:
         if decision.refused and (rule.key or newest is not None):
             raise SchemaChangeError(plan.table, decision.refused)
         statements = [statement(step) for _, steps in decision.steps for step in steps]
-        action = "; ".join(statements) or "go on"
+        fate = self._fates.of(SeenTable(existing, plan.topic, news.table, rule))
+        action = "; ".join([*([fate] if fate else ()), *statements]) or "go on"
         return replace(plan, action=action, waiting=_behind(existing, ranges))
+
+    def _renamed(
+        self, plan: TablePlan, rule: ResolvedRule, source: SourceTable
+    ) -> TablePlan | None:
+        """Plan for a table that has one already, under another name."""
+        former = former_source(source, rule.renamed_from) if rule.renamed_from else None
+        old = self._fates.renamed(plan.topic, source, former)
+        return None if old is None else replace(plan, action=f"RENAME TABLE {old} TO {plan.table}")
 
     def _decision(
         self, table: Table, schema: SourceSchema, rule: ResolvedRule, source: str
@@ -164,20 +217,32 @@ class TablePlanner:
             source,
             key_of(table.properties, table.schema()),
             renames=rule.renames,
-            newest=not schema.inferred,
+            newest=True,
+            inferred=schema.inferred,
         )
         taken = [column.name for column in table.schema().fields]
         partitioned = {field.column for field in partition_fields(rule.partition)}
-        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY))
+        former = former_key(table.properties, table.schema())
+        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY), former)
 
-    def _newest(self, latest: Sequence[Record]) -> SourceSchema | None:
+    def _newest(self, sample: Record, news: News, latest: Sequence[Record]) -> SourceSchema | None:
         """Give the schema that the source had last."""
+        known = schemas_in(sample)
+        if latest and known is not None and all(schemas_in(record) == known for record in latest):
+            return news.schemas[0]  # as for most: to read every record takes long
         found: dict[SourceSchema, SchemaPlace] = {}
         for record in latest:
             with suppress(MirrorError):  # a bad record among good ones is for the quarantine
                 news = describe(record, self._dialect, self._wire, self._declarations)
                 found |= news.places
         return max(found, key=lambda schema: found[schema].position, default=None)
+
+    def _check_folder(self, name: TableName, table: Table | None) -> None:
+        """See that no other table is in the folder that a table has, or would have."""
+        settings, warehouse = self._config.catalog, self._config.catalog.warehouse
+        if self._catalog is not None and settings.type is CatalogType.SQL and warehouse is not None:
+            folder = table.location() if table is not None else table_folder(warehouse, name)
+            check_alone(name, folder, namesakes(self._catalog, name))
 
     def _load(self, name: TableName) -> Table | None:
         if self._catalog is None:

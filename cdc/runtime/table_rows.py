@@ -13,6 +13,7 @@ from cdc.apply import (
     NEWEST_VERSION,
     WITH_VALUES,
     close_all,
+    columns_with_nulls,
     fill_defaults,
     mark_all_deleted,
     rows_of_keys,
@@ -96,6 +97,15 @@ class TableRows:
         mirrored.table.refresh()
         mirrored.table.set_properties({BACKFILL_PROPERTY: "{}"})
         mirrored.reopen()
+
+    def lacking(self, mirrored: MirroredTable, columns: Sequence[str]) -> tuple[str, ...]:
+        """Say which of some columns is null in a row that the source has."""
+        if mirrored.table.empty:
+            return ()
+        with translated(str(mirrored.table.name)):
+            return columns_with_nulls(
+                self.spark, self.catalog.sql_name(mirrored.table.name), columns
+            )
 
     def close_others(
         self, mirrored: MirroredTable, truncates: Sequence[Truncate], report: TargetReports

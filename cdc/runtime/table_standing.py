@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError, LostRecordsError
+from cdc.lineage import DROPPED_PROPERTY, Moment
 from cdc.model import TOPIC_PROPERTY, Ledger
 from cdc.observe.parking import ParkedWord
+from cdc.observe.retirement import RetiredTopic
 from cdc.observe.status import TableStatus
 from cdc.runtime.table_ledger import newest_ledger
 from cdc.schema import mode_of
@@ -92,6 +94,7 @@ def table_statuses(
     words: Sequence[ParkedWord],
     counts: Counts,
     now: datetime,
+    retired: Mapping[str, RetiredTopic] | None = None,
 ) -> tuple[TableStatus, ...]:
     """Say where tables stand, and which topics have none.
 
@@ -101,9 +104,11 @@ def table_statuses(
         words: What the last run said of parked tables.
         counts: How many records are in quarantine.
         now: By this machine's clock.
+        retired: Topics that tables have left.
     """
     found = [_status(read, held, counts, _word(read, words), now) for read in tables]
-    found += _without_table({read.topic for read in tables}, held, words, counts, now)
+    left = retired or {}
+    found += _without_table({read.topic for read in tables}, held, words, counts, now, left)
     return tuple(sorted(found, key=lambda status: (status.topic, status.table or "")))
 
 
@@ -141,6 +146,7 @@ def _status(
     )
     total = {name: int(summary.get(f"total-{name}", 0)) for name in TOTALS}
     topic, name = read.topic, read.name
+    dropped = Moment.read(read.table.properties, DROPPED_PROPERTY)
     status = TableStatus(
         topic=topic,
         table=name,
@@ -157,6 +163,7 @@ def _status(
         parked_since=None if word is None else word.since,
         lost=read.lost or _lost(read, held),
         ended=_ended(read.topic, held),
+        dropped=None if dropped is None else dropped.since,
     )
     if topic not in held.ranges or read.lost is not None:
         return status
@@ -209,11 +216,13 @@ def _without_table(
     words: Iterable[ParkedWord],
     counts: Counts,
     now: datetime,
+    retired: Mapping[str, RetiredTopic],
 ) -> Iterator[TableStatus]:
     """Tell of topics that hold records and have no table."""
     said = {word.topic: word for word in words if held.is_named(word.topic)}
     for topic in {*held.ranges, *said} - known:
-        waiting, behind = _waiting(topic, {}, held, now) if topic in held.ranges else (0, 0.0)
+        offsets = retired[topic].offsets if topic in retired else {}
+        waiting, behind = _waiting(topic, offsets, held, now) if topic in held.ranges else (0, 0.0)
         word = said.get(topic)
         if waiting or word is not None:
             yield TableStatus(

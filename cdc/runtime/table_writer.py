@@ -165,7 +165,7 @@ class TableWriter:
             key,
             self._mark,
             empty=plan.empty or plan.truncate is not None,
-            exact_snapshot=plan.decode.dialect.exact_snapshot and not plan.replayed,
+            exact_snapshot=plan.exact,
             looked_up=rows is not None,
         )
         wiped = before - len(changes)

@@ -1,5 +1,6 @@
 """The mirrored tables of a run: opened, created, evolved, parked."""
 
+import json
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -8,7 +9,6 @@ from datetime import UTC, datetime
 from cdc.commit import IcebergCatalog, IcebergTable, read_ledger
 from cdc.config import (
     ApplyMode,
-    CatalogType,
     ChangeKind,
     MirrorConfig,
     ResolvedRule,
@@ -20,7 +20,9 @@ from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError
+from cdc.lineage import STALE_PROPERTY
 from cdc.model import (
+    KEY_FORMS_PROPERTY,
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
     News,
@@ -34,11 +36,15 @@ from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
-from cdc.runtime.evolution import Evolution, earliest
+from cdc.runtime.evolution import Evolution, Settle, earliest
+from cdc.runtime.folders import Folders
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.parked_words import ParkedWords
 from cdc.runtime.quarantine import Quarantine
+from cdc.runtime.retired_topics import RetiredTopics
 from cdc.runtime.scratch import index_folder
+from cdc.runtime.source_watch import SourceWatch
+from cdc.runtime.table_properties import TABLE_PROPERTIES
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import (
     arrow_schema,
@@ -50,43 +56,39 @@ from cdc.schema import (
     log_property,
     mirror_columns,
     source_schema,
-    table_location,
     target_name,
 )
 from cdc.write import FileWriter
 
 logger = logging.getLogger(__name__)
 
-TABLE_PROPERTIES = {
-    "write.format.default": "parquet",
-    "write.parquet.compression-codec": "zstd",
-    "write.delete.mode": "merge-on-read",
-    "write.update.mode": "merge-on-read",
-    "write.merge.mode": "merge-on-read",
-    # The batch's files go as they are; sorting them by partition first would shuffle for nothing.
-    "write.merge.distribution-mode": "none",
-    # Beside a compaction a commit is tried again until it is on top; the first waits are short.
-    "commit.retry.num-retries": "10",
-    "commit.retry.max-wait-ms": "5000",
-    # Every commit leaves a metadata file behind.
-    "write.metadata.delete-after-commit.enabled": "true",
-    "write.metadata.previous-versions-max": "50",
-}
-
 
 class Tables:
     """All tables of one mirror."""
 
-    def __init__(self, config: MirrorConfig, dialect: Dialect, catalog: IcebergCatalog) -> None:
+    def __init__(
+        self,
+        config: MirrorConfig,
+        dialect: Dialect,
+        catalog: IcebergCatalog,
+        *,
+        dry_run: bool = False,  # tables that are opened are left as they are
+    ) -> None:
         self.catalog = catalog
+        self._dry_run = dry_run
         self.wire = wire_of(config)
         self.declarations = Declarations(config, dialect)
         self._evolution = Evolution(dialect, self.declarations)
         self.quarantine = Quarantine(config, catalog)
+        self.retired = RetiredTopics(self.quarantine)
+        self.watch = SourceWatch(config, dialect)
+        # Called with a topic that has no table yet, and its source; what it raises parks the topic.
+        self.on_arrival: Callable[[str, SourceTable], None] = lambda topic, source: None
         self.parked: dict[TargetId, MirrorError] = {}
         self.words = ParkedWords(self.quarantine)
         self._config = config
         self._dialect = dialect
+        self._folders = Folders(config.catalog, catalog)
         self._storage = config.catalog.properties()
         self._index_folder = index_folder(config)
         self._tables: dict[TargetId, MirroredTable] = {}
@@ -96,6 +98,15 @@ class Tables:
 
     def __contains__(self, target: TargetId) -> bool:
         return target in self._tables
+
+    @property
+    def opened(self) -> list[MirroredTable]:
+        """All tables that are open and not parked."""
+        return [table for target, table in self._tables.items() if target not in self.parked]
+
+    def forget(self, target: TargetId) -> None:
+        """Close a table."""
+        del self._tables[target]
 
     def targets(self, topic: str) -> list[TargetId]:
         """Name the tables of a topic that are open and not parked."""
@@ -147,8 +158,13 @@ class Tables:
         """Open those tables of a topic that exist."""
         self._each_target(topic, source, lambda rule: self._open(topic, source, rule))
 
-    def evolve(self, target: TargetId, news: News) -> None:
+    def evolve(self, target: TargetId, news: News, settle: Settle) -> None:
         """Create a topic's tables, or let one follow its source. Done twice, it is done once.
+
+        Args:
+            target: A table, or a topic that has none yet.
+            news: What its records brought.
+            settle: Makes a table ready for another key.
 
         Raises:
             MirrorError: The table cannot follow; it is left as it is.
@@ -161,9 +177,10 @@ class Tables:
         if news.table is None:
             return
         if name is not None:
-            self._follow_all(topic, news, self._tables[target].rule)
-        else:
-            self._each_target(topic, news.table, lambda rule: self._follow_all(topic, news, rule))
+            self._follow_all(topic, news, self._tables[target].rule, settle)
+            return
+        self.on_arrival(topic, news.table)
+        self._each_target(topic, news.table, lambda rule: self._follow_all(topic, news, rule))
 
     def reopen(self, target: TargetId) -> None:
         """See what others did to a table."""
@@ -179,13 +196,16 @@ class Tables:
         for topic in self.declarations.renewed():
             self._forget_plans(topic)
 
-    def lacking_defaults(self) -> list[MirroredTable]:
-        """Give the tables whose rows from before new columns lack their defaults."""
+    def lacking_defaults(self, topic: str | None = None) -> list[MirroredTable]:
+        """Give the tables, of one topic or all, whose older rows lack new columns' defaults."""
         # A table's plan is made anew whenever the table has changed.
         return [
             mirrored
             for target, mirrored in self._tables.items()
-            if mirrored.plan is None and target not in self.parked and mirrored.backfill
+            if topic in (None, target[0])
+            and mirrored.plan is None
+            and target not in self.parked
+            and mirrored.backfill
         ]
 
     def plans(
@@ -212,6 +232,8 @@ class Tables:
                 rows=batch.rows.get(target),
                 moves=batch.moves.get(target, {}),
             )
+            if target in batch.settling:
+                plan = replace(plan, settling=True)
             if target in batch.replayed:
                 plan = plan.for_replay(mirrored.index_plan(self._index_folder, always=True))
             known = plans.get(mirrored.topic, ())
@@ -256,7 +278,9 @@ class Tables:
                 barrier=mirrored.ledger.truncate if mirrored.ledger else None,
                 empty=table.empty,
                 width=mirrored.width,
+                key_forms=mirrored.key_forms,
                 mixed=mirrored.mixed,
+                stale_rows=mirrored.table.properties.get(STALE_PROPERTY) == "true",
             )
         return mirrored.plan
 
@@ -272,7 +296,7 @@ class Tables:
         rules = self._config.tables.targets_for(source.schema, source.table)
         taken: set[TableName] = set()
         for rule in rules:
-            name = self._name(rule, source)
+            name = self.name_of(rule, source)
             if (topic, name) in self.parked:
                 continue
             try:
@@ -285,12 +309,13 @@ class Tables:
                     raise
                 self.park((topic, name), error)
 
-    def _name(self, rule: ResolvedRule, source: SourceTable) -> TableName:
+    def name_of(self, rule: ResolvedRule, source: SourceTable) -> TableName:
+        """Name the table that a rule makes of a source."""
         target = TargetConfig(table=rule.table) if rule.table else self._config.target
         return target_name(target, source)
 
     def _open(self, topic: str, source: SourceTable, rule: ResolvedRule) -> MirroredTable | None:
-        name = self._name(rule, source)
+        name = self.name_of(rule, source)
         if (topic, name) in self._tables:
             return self._tables[topic, name]
         table = self.catalog.load(name)
@@ -299,12 +324,14 @@ class Tables:
     def _create(
         self,
         topic: str,
-        source: SourceTable,
+        news: News,
         rule: ResolvedRule,
         schema: SourceSchema,
         place: SchemaPlace,
     ) -> MirroredTable:
-        name = self._name(rule, source)
+        assert news.table is not None
+        source = news.table
+        name = self.name_of(rule, source)
         columns = mirror_columns(schema, str(source), self._dialect, rule)
         facts = self.declarations.facts(source)
         properties = {
@@ -315,26 +342,30 @@ class Tables:
             **key_property(columns),
             **log_property([created(place, datetime.now(UTC).isoformat(timespec="seconds"))]),
             **identities_property(facts),
+            **self.watch.identity_property(source),
+            **self.retired.replaced_property(topic),
         }
+        if len(news.key_forms) == 1:
+            properties[KEY_FORMS_PROPERTY] = json.dumps([*news.key_forms])
         comments = {column: fact.comment for column, fact in facts.items()}
         table = self.catalog.create(
-            name, iceberg_schema(columns, rule, comments), properties, self._location(name)
+            name,
+            iceberg_schema(columns, rule, comments),
+            properties,
+            self.retired.location(topic, name) or self._folders.location(name),
         )
         return self._adopt(topic, source, rule, table)
-
-    def _location(self, name: TableName) -> str | None:
-        warehouse = self._config.catalog.warehouse
-        if self._config.catalog.type is not CatalogType.SQL or warehouse is None:
-            return None  # the catalog's server decides
-        return table_location(warehouse, name)
 
     def _adopt(
         self, topic: str, source: SourceTable, rule: ResolvedRule, table: IcebergTable
     ) -> MirroredTable:
         owner = self._config.name, topic
         check_adoptable(str(table.name), table.properties, table.schema, rule, owner)
-        table.set_partition(partition_fields(rule.partition))
-        mirrored = MirroredTable(topic, source, rule, table, read_ledger(table))
+        self._folders.check(table)
+        if not self._dry_run:
+            table.set_partition(partition_fields(rule.partition))
+        floor = self.retired.floor(topic)
+        mirrored = MirroredTable(topic, source, rule, table, read_ledger(table), floor=floor)
         self._tables[mirrored.id] = mirrored
         return mirrored
 
@@ -349,7 +380,9 @@ class Tables:
         for target in self.targets(topic):
             self._tables[target].plan = None
 
-    def _follow_all(self, topic: str, news: News, rule: ResolvedRule) -> None:
+    def _follow_all(
+        self, topic: str, news: News, rule: ResolvedRule, settle: Settle | None = None
+    ) -> None:
         """Let one target follow all schemas; one that does not exist yet is created."""
         assert news.table is not None
         told = [schema for schema in news.schemas if not schema.inferred]
@@ -358,7 +391,7 @@ class Tables:
         for schema, place in earliest(news.places, told or joined(news.schemas)):
             mirrored = self._open(topic, news.table, rule)
             if mirrored is None:
-                mirrored = self._create(topic, news.table, rule, schema, place)
-            self._evolution.follow(mirrored, schema, place)
+                mirrored = self._create(topic, news, rule, schema, place)
+            self._evolution.follow(mirrored, schema, place, settle)
         if mirrored is not None and not told:
             self._evolution.recognise(mirrored, news.schemas)

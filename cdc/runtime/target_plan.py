@@ -33,6 +33,7 @@ class TargetPlan:
     # How many partitions the topic had; a record of another one means that keys have moved.
     width: int | None = None
     mixed: bool = False  # changes of one key may come through two partitions
+    key_forms: frozenset[str] = frozenset()  # how the keys of its records began so far
     # Where rows that are replaced by position are found; without it a MERGE finds them.
     index: IndexPlan | None = None
     # Rows of the table as they are, for changes that leave out what did not change.
@@ -42,6 +43,16 @@ class TargetPlan:
 
     # The records were put aside when they came, and are older than the marks.
     replayed: bool = False
+    # The table may have rows that the source does not: an insert may meet one of its own key.
+    stale_rows: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether an insert is a new row of the table."""
+        return self.decode.dialect.exact_snapshot and not self.replayed and not self.stale_rows
+
+    # Records from the first one on that has another key are left for later.
+    settling: bool = False
 
     def for_replay(self, index: IndexPlan | None) -> "TargetPlan":
         """Take records that the marks have passed; any of them may have been applied since.

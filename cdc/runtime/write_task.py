@@ -37,7 +37,7 @@ class WriteTask:
                 decoder = SharedDecoder(partition)
                 for work in works:
                     work.take(chunk, decoder)
-            for work in works:
+            for work in (work for work in works if work.read):
                 if work.plan.mixed:
                     joint.setdefault((topic, work.plan.name), []).append(work)
                 else:

@@ -7,20 +7,40 @@ from cdc.schema.partitioning import check_partition
 from cdc.schema.policy import DAY, Decision, decide, statement
 from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.renames import Renames, identities_property, read_identities, told_renames
-from cdc.schema.schema_log import created, event_of, log_property, read_log, since
-from cdc.schema.table_key import key_of, key_property
+from cdc.schema.schema_log import created, event_of, log_property, read_log, since, table_event
+from cdc.schema.source_standing import (
+    GOES,
+    ROWS_GO,
+    Fate,
+    Standing,
+    on_drop,
+    on_remake,
+    standing,
+)
+from cdc.schema.table_key import former_key, former_property, key_of, key_property
 from cdc.schema.table_mode import check_mode, mode_of
-from cdc.schema.target import table_location, target_name, target_pattern
+from cdc.schema.target import (
+    check_alone,
+    table_folder,
+    table_location,
+    target_name,
+    target_pattern,
+)
 from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
     "DAY",
+    "GOES",
+    "ROWS_GO",
     "ColumnChange",
     "Decision",
+    "Fate",
     "Renames",
     "SchemaDifference",
+    "Standing",
     "arrow_schema",
     "arrow_type",
+    "check_alone",
     "check_mode",
     "check_partition",
     "created",
@@ -28,6 +48,8 @@ __all__ = [
     "difference",
     "event_of",
     "fitted",
+    "former_key",
+    "former_property",
     "guessable_columns",
     "iceberg_schema",
     "identities_property",
@@ -37,13 +59,18 @@ __all__ = [
     "log_property",
     "mirror_columns",
     "mode_of",
+    "on_drop",
+    "on_remake",
     "own_columns",
     "quarantine_schema",
     "read_identities",
     "read_log",
     "since",
     "source_schema",
+    "standing",
     "statement",
+    "table_event",
+    "table_folder",
     "table_location",
     "target_name",
     "target_pattern",

@@ -29,11 +29,12 @@ class ColumnChange:
     """One thing that differs between a table and its source."""
 
     kind: ChangeKind
-    path: tuple[str, ...]  # of the table's column, or of a part of it
+    path: tuple[str, ...]  # of the table's column, or of a part of it; of a key, its columns
     old: IcebergType | None = None
     new: IcebergType | None = None
     to: str | None = None  # the column's new name, or comment
     after: str | None = None  # the column that stands before a new one
+    old_key: tuple[str, ...] = ()
 
     @property
     def column(self) -> str:
@@ -41,6 +42,8 @@ class ColumnChange:
         return self.path[0]
 
     def __str__(self) -> str:
+        if self.kind is ChangeKind.CHANGE_KEY:
+            return f"its key from ({', '.join(self.old_key)}) to ({', '.join(self.path)})"
         name = ".".join(self.path)
         if self.kind is ChangeKind.RENAME_COLUMN:
             return f"{name} to {self.to}"
@@ -74,6 +77,7 @@ def difference(
     *,
     renames: Mapping[str, str] | None = None,
     newest: bool = False,
+    inferred: bool = False,
     told_apart: bool = False,
     comments: Mapping[str, str] | None = None,
 ) -> SchemaDifference:
@@ -88,23 +92,31 @@ def difference(
         key: The table's key; see `key_of`.
         renames: The new names of columns by their old ones, where somebody knows of them.
         newest: Whether nothing newer is known of the source: a column that it lacks is gone then.
-            An older schema may lack columns that came later.
+            An older schema may lack columns that came later, and have another key.
+        inferred: Whether the columns were guessed from values, so that those without any lack.
         told_apart: Whether whoever knows of the renames knows of all of them. Otherwise a column
             that is gone, while another is new, may have been renamed, and is not called gone.
         comments: What the source says of its columns, where somebody knows.
     """
+    whole = newest and not inferred
     old = {c.name: c for c in schema.fields if not c.name.startswith(RESERVED)}
     new = {c.name: c for c in columns}
     renamed = {
         before: after
         for before, after in (renames or {}).items()
-        if newest and before in old and after in new and before not in new and after not in old
+        if whole and before in old and after in new and before not in new and after not in old
     }
     found = [
         ColumnChange(ChangeKind.RENAME_COLUMN, (before,), to=after)
         for before, after in renamed.items()
     ]
     old = {renamed.get(name, name): column for name, column in old.items()}
+    old_key = tuple(renamed.get(name, name) for name in key)
+    new_key = tuple(c.name for c in columns if c.key)
+    if newest and old_key != new_key:
+        # Before all that follows: a column that leaves the key can then be null, or go.
+        found.append(ColumnChange(ChangeKind.CHANGE_KEY, new_key, old_key=old_key))
+    leaves = {*old_key} - {*new_key}
     before: str | None = None
     added = False
     for column in columns:
@@ -116,25 +128,22 @@ def difference(
             found.append(place)
         else:
             found += _type_changes(old[column.name].field_type, column, table)
-            if old[column.name].required and not column.required:
+            relaxed = old[column.name].required and not column.required
+            if relaxed and column.name not in leaves:
                 found.append(ColumnChange(ChangeKind.NULLABILITY, (column.name,)))
         before = column.name
     found += [
         ColumnChange(ChangeKind.COMMENT, (column.name,), to=comments[column.name])
         for column in columns
-        if newest and comments and column.name in comments
+        if whole and comments and column.name in comments
         if comments[column.name] != ((old[column.name].doc or "") if column.name in old else "")
     ]
-    if newest and (told_apart or not added):
+    if whole and (told_apart or not added):
         gone = [name for name in old if name not in new]
         found += [
             ColumnChange(ChangeKind.DROP_COLUMN, (name,), old=old[name].field_type) for name in gone
         ]
-    return SchemaDifference(
-        changes=tuple(found),
-        old_key=tuple(renamed.get(name, name) for name in key),
-        new_key=tuple(c.name for c in columns if c.key),
-    )
+    return SchemaDifference(changes=tuple(found), old_key=old_key, new_key=new_key)
 
 
 def _type_changes(old: IcebergType, column: MirrorColumn, table: str) -> Iterator[ColumnChange]:

@@ -24,6 +24,12 @@ class Decision:
         """Whether there is nothing to decide about."""
         return not self.steps and not self.refused
 
+    @property
+    def new_key(self) -> tuple[str, ...]:
+        """The columns that are the key from now on, if others were until now."""
+        kind = ChangeKind.CHANGE_KEY
+        return next((change.path for change, _ in self.steps if change.kind is kind), ())
+
 
 def decide(
     difference: SchemaDifference,
@@ -31,6 +37,7 @@ def decide(
     taken: Collection[str],
     partitioned: Collection[str],
     day: str,
+    former: Collection[str] = (),
 ) -> Decision:
     """Choose for every change what its rule says.
 
@@ -40,20 +47,23 @@ def decide(
         taken: The names of the table's columns.
         partitioned: The columns by which the table is partitioned.
         day: Today, as it goes into names.
+        former: The columns that were in the key once.
     """
     steps, refused = [], []
     names = set(taken)
-    if difference.old_key != difference.new_key:
-        old, new = ", ".join(difference.old_key), ", ".join(difference.new_key)
-        refused.append(f"its key from ({old}) to ({new})")
     for change in difference.changes:
         policy = rule.policy(change.kind)
-        if policy is SchemaChange.FAIL and change.kind is not ChangeKind.COMMENT:
+        # Nobody promises that the config's key tells rows apart that another one did.
+        chosen = change.kind is ChangeKind.CHANGE_KEY and bool(rule.key)
+        if chosen or (policy is SchemaChange.FAIL and change.kind is not ChangeKind.COMMENT):
             refused.append(str(change))
             continue
+        # Without its column a partition could not be told any more, nor what a delete of the time
+        # when it was in the key was about.
+        stays = change.column in (*partitioned, *former, *difference.old_key)
         in_key = change.column in (*difference.old_key, *difference.new_key)
         try:
-            done = tuple(_steps(change, policy, names, day, in_key, partitioned))
+            done = tuple(_steps(change, policy, names, day, in_key, partitioned, stays))
         except Refused:
             refused.append(str(change))
             continue
@@ -74,6 +84,7 @@ def _steps(
     day: str,
     in_key: bool,
     partitioned: Collection[str],
+    stays: bool,
 ) -> Iterator[ColumnStep]:
     ignored = policy is SchemaChange.IGNORE
     match change.kind:
@@ -93,8 +104,7 @@ def _steps(
             if policy in (SchemaChange.EVOLVE, SchemaChange.LENIENT):
                 yield ColumnStep(StepKind.COMMENT, change.path, to=change.to)
         case ChangeKind.DROP_COLUMN:
-            # Without its column a partition could not be told any more.
-            if policy is SchemaChange.EVOLVE and change.column not in partitioned:
+            if policy is SchemaChange.EVOLVE and not stays:
                 yield ColumnStep(StepKind.DROP, change.path)
         case ChangeKind.CHANGE_TYPE:
             if ignored and not in_key:
@@ -104,6 +114,15 @@ def _steps(
             dated = _free(DATED.format(name=change.column, day=day), names)
             yield ColumnStep(StepKind.RENAME, change.path, to=dated)
             yield ColumnStep(StepKind.ADD, change.path, change.new, after=dated)
+        case ChangeKind.CHANGE_KEY:
+            if ignored:  # changes and deletes name their rows by the new one
+                raise Refused
+            yield ColumnStep(StepKind.KEY, change.path)
+            for name in change.old_key:
+                if name not in change.path:
+                    yield ColumnStep(StepKind.OPTIONAL, (name,))
+        case ChangeKind.DROP_TABLE | ChangeKind.RENAME_TABLE:
+            return  # of a whole table, and of none of its columns
         case _:
             assert_never(change.kind)
 
@@ -134,5 +153,7 @@ def statement(step: ColumnStep) -> str:
         case StepKind.COMMENT:
             comment = (step.to or "").replace("'", "''")
             return f"ALTER COLUMN {name} COMMENT '{comment}'"
+        case StepKind.KEY:
+            return f"SET KEY ({', '.join(step.path)})"
         case _:
             assert_never(step.kind)

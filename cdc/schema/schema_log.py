@@ -39,6 +39,11 @@ def created(place: SchemaPlace, when: str) -> SchemaEvent:
     return SchemaEvent(CREATED, "", place, text=text, when=when, new_schema=FIRST_SCHEMA)
 
 
+def table_event(kind: ChangeKind, text: str, place: SchemaPlace, when: str) -> SchemaEvent:
+    """Note what became of a whole table; its columns stay as they are."""
+    return SchemaEvent(kind.value, "", place, text=text, when=when)
+
+
 def event_of(
     change: ColumnChange,
     steps: Sequence[ColumnStep],
@@ -58,6 +63,8 @@ def event_of(
     )
     if change.kind is ChangeKind.RENAME_COLUMN:
         return replace(event, to=change.to)
+    if change.kind is ChangeKind.CHANGE_KEY:
+        return replace(event, column="")
     if change.kind is ChangeKind.CHANGE_TYPE:
         new = next(c.type for c in schema.columns if c.name == change.column)
         return replace(event, to=steps[0].to, type=new.whole)

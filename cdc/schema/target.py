@@ -2,15 +2,18 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 from string import Formatter
 
 from cdc.config import TargetConfig
+from cdc.errors import SharedFolderError
 from cdc.model import SourceTable, TableName
 
 # What no catalog carries in a name: separators of levels and folders, control characters.
 UNCARRIED = re.compile(r"[./\\\x00-\x1f\x7f]")
 # What ends like a hash is left out, lest a table be named like the folder of another.
 PLAIN = re.compile(r"(?!.*-[0-9a-f]{12}$)[A-Za-z0-9_][A-Za-z0-9_-]{0,99}")
+SCHEME = re.compile(r"^([a-z][a-z0-9+.-]*:)?/*", re.IGNORECASE)
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -46,10 +49,40 @@ def table_location(warehouse: str, name: TableName) -> str | None:
     Quotes, spaces and other scripts are fine in a catalog but not in every storage, and a long name
     fits in no folder. The hash keeps apart what looks alike once made plain.
     """
-    levels = (*name.namespace, name.table)
-    if all(PLAIN.fullmatch(level) for level in levels):
+    if all(PLAIN.fullmatch(level) for level in _levels(name)):
         return None
-    return "/".join([warehouse.rstrip("/"), *(_plain(level) for level in levels)])
+    return table_folder(warehouse, name)
+
+
+def table_folder(warehouse: str, name: TableName) -> str:
+    """Give the folder of a table, also where it is the catalog's own choice."""
+    return "/".join([warehouse.rstrip("/"), *(_plain(level) for level in _levels(name))])
+
+
+def check_alone(name: TableName, folder: str, namesakes: Mapping[str, str]) -> None:
+    """See that a table is alone in its folder.
+
+    Args:
+        name: The table.
+        folder: Its folder, or the one that it would have.
+        namesakes: The metadata files of tables of that name, by the mirrors whose they are.
+
+    Raises:
+        SharedFolderError: One of them is in the folder too.
+    """
+    inside = _path(folder).rstrip("/") + "/"
+    for mirror, file in sorted(namesakes.items()):
+        if _path(file).startswith(inside):
+            raise SharedFolderError(str(name), mirror, folder)
+
+
+def _levels(name: TableName) -> tuple[str, ...]:
+    return *name.namespace, name.table
+
+
+def _path(address: str) -> str:
+    """Leave out how a place is reached: s3 and s3a, file:/ and file:/// lead to the same."""
+    return SCHEME.sub("/", address)
 
 
 def _plain(level: str) -> str:

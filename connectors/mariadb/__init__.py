@@ -7,6 +7,7 @@ from connectors.mariadb.position import POSITION_FIELDS, position
 from connectors.mariadb.probe import probe
 from connectors.mariadb.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.mariadb.source_types import SOURCE_TYPES
+from connectors.mariadb.table_list import tables
 from connectors.mariadb.type_map import iceberg_type, understood
 
 DIALECT = Dialect(
@@ -22,6 +23,7 @@ DIALECT = Dialect(
     understood=understood,
     columns=columns,
     facts=facts,
+    tables=tables,
     snapshot_fields=SNAPSHOT_FIELDS,
     fresh=fresh,
     proven=True,

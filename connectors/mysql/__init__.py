@@ -7,6 +7,7 @@ from connectors.mysql.position import POSITION_FIELDS, position
 from connectors.mysql.probe import probe
 from connectors.mysql.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.mysql.source_types import SOURCE_TYPES
+from connectors.mysql.table_list import tables
 from connectors.mysql.type_map import iceberg_type, understood
 
 DIALECT = Dialect(
@@ -22,6 +23,7 @@ DIALECT = Dialect(
     understood=understood,
     columns=columns,
     facts=facts,
+    tables=tables,
     snapshot_fields=SNAPSHOT_FIELDS,
     fresh=fresh,
     proven=True,

@@ -1,9 +1,10 @@
 """A table's columns from MySQL's or MariaDB's own catalog, in the types that Debezium writes."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cdc.dialect import ColumnFacts
 from cdc.errors import SourceCatalogError, SourceDownError
@@ -12,6 +13,9 @@ from connectors import debezium_types as debezium
 from connectors.database_url import read_database_url
 from connectors.debezium_types import BINARY_MODE, DECIMAL_MODE, TIME_MODE
 from connectors.mysql.probe import ANSWER_SECONDS
+
+if TYPE_CHECKING:
+    from pymysql.cursors import Cursor
 
 UNSIGNED_MODE = "bigint.unsigned.handling.mode"
 MODES: Mapping[str, str] = {
@@ -85,7 +89,15 @@ def facts(url: str, table: SourceTable) -> dict[str, ColumnFacts]:
 
 
 def _asked(url: str, table: SourceTable, query: str) -> "Sequence[Sequence[Any]]":
-    """Ask the database for something about a table, and translate what it refuses."""
+    """Ask the database for something about a table."""
+    with connected(url, str(table)) as cursor:
+        cursor.execute(query, (table.database, table.table))
+        return cursor.fetchall()
+
+
+@contextmanager
+def connected(url: str, asked: str) -> "Iterator[Cursor]":
+    """Open the database, and translate what it refuses."""
     import pymysql
 
     address = read_database_url(url, "The database", 3306)
@@ -97,16 +109,16 @@ def _asked(url: str, table: SourceTable, query: str) -> "Sequence[Sequence[Any]]
             password=address.password,
             connect_timeout=ANSWER_SECONDS,
             charset="utf8mb4",
+            autocommit=True,
         )
         with connection, connection.cursor() as cursor:
-            cursor.execute(query, (table.database, table.table))
-            return cursor.fetchall()
+            yield cursor
     except pymysql.MySQLError as error:
         reason = str(error.args[-1] if error.args else error)
         down = isinstance(error, pymysql.OperationalError) and error.args[0] not in REFUSALS
         if down:
             raise SourceDownError("The database", reason) from error
-        raise SourceCatalogError(str(table), reason) from error
+        raise SourceCatalogError(asked, reason) from error
 
 
 def _source_type(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType | None:

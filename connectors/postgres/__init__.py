@@ -7,6 +7,7 @@ from connectors.postgres.position import POSITION_FIELDS, position
 from connectors.postgres.probe import probe
 from connectors.postgres.snapshot import SNAPSHOT_FIELDS, fresh
 from connectors.postgres.source_types import SOURCE_TYPES
+from connectors.postgres.table_list import tables
 from connectors.postgres.type_map import iceberg_type
 
 DIALECT = Dialect(
@@ -21,6 +22,8 @@ DIALECT = Dialect(
     source_types=SOURCE_TYPES,
     columns=columns,
     facts=facts,
+    tables=tables,
+    lasting_identity=True,
     snapshot_fields=SNAPSHOT_FIELDS,
     fresh=fresh,
     proven=True,

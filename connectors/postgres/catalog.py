@@ -126,21 +126,28 @@ def _names(table: SourceTable) -> dict[str, str]:
 @contextmanager
 def _connected(url: str, table: SourceTable) -> "Iterator[Connection[tuple[Any, ...]]]":
     """Open the database of a table, and translate what it refuses."""
+    with connected(url, str(table)) as connection:
+        if table.database not in ("", connection.info.dbname):
+            other = f"this is {connection.info.dbname}, the topic is of {table.database}"
+            raise SourceCatalogError(str(table), other)
+        yield connection
+
+
+@contextmanager
+def connected(url: str, asked: str) -> "Iterator[Connection[tuple[Any, ...]]]":
+    """Open the database, and translate what it refuses."""
     import psycopg
 
     check_address(url)
     try:
         with psycopg.connect(url, connect_timeout=ANSWER_SECONDS) as connection:
-            if table.database not in ("", connection.info.dbname):
-                other = f"this is {connection.info.dbname}, the topic is of {table.database}"
-                raise SourceCatalogError(str(table), other)
             yield connection
     except psycopg.Error as error:
         reason = str(error).strip().split("\n")[0]
         # An error that ends a connection, or lets none begin, has no code, or one of these.
         if (error.sqlstate or "08")[:2] in DOWN:
             raise SourceDownError("PostgreSQL", reason) from error
-        raise SourceCatalogError(str(table), reason) from error
+        raise SourceCatalogError(asked, reason) from error
 
 
 def _source_type(

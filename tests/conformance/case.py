@@ -85,7 +85,8 @@ class Case:
 
     def model(self, script: Script, source: Source) -> Model:
         """Give the model of a table that has read all its records."""
-        model = Model(self.key, self.rule.get("exclude", ()))
+        chosen = "key" in self.rule
+        model = Model(self.key, self.rule.get("exclude", ()), chosen=chosen)
         model.read(script.records(source))
         return model
 

@@ -11,7 +11,7 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger, TableName
-from cdc.runtime.start import open_tables
+from cdc.runtime.describe import describe
 from cdc.source.topics import Record as FirstRecord
 from connectors import DIALECTS
 from tests.conformance.case import Case
@@ -57,9 +57,12 @@ class DatabaseMirror:
         self._partitions: dict[str, int] = {}  # how many, by topic
         self._catalog = IcebergCatalog(spark, CATALOG)
         self._stopped: dict[str, str] = {}  # why, by table
-        self._bench = TopicBench(spark, self._config())
+        self._bench = TopicBench(spark, self._config(), CATALOG)
+        self._killed = False  # it starts again when it is given something to read
 
     def apply(self, records: Sequence[Sent]) -> None:
+        if self._killed:
+            self._restart()
         new = {(record.topic, record.partition, record.offset): record for record in records}
         for attempt in range(MOST_PASSES):
             self._bench.headers = self._log | new
@@ -91,12 +94,12 @@ class DatabaseMirror:
                 f"CALL {CATALOG}.system.rollback_to_snapshot("
                 f"table => '{name}', snapshot_id => {snapshot})"
             )
-            self._restart()
+            self._killed = True
         elif action.kind == "repartition":
             self._rules.setdefault(action.table, {})["partition"] = list(action.argument)
-            self._restart()
+            self._killed = True
         else:
-            self._restart()
+            self._killed = True
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         found = self._bench.rows(f"{self._column.name}.{table}")
@@ -127,13 +130,17 @@ class DatabaseMirror:
 
     def _restart(self) -> None:
         """Do what a new process does: open the tables of all topics, then go on."""
-        self._bench = TopicBench(self._spark, self._config())
+        self._killed = False
+        self._bench = TopicBench(self._spark, self._config(), CATALOG)
         dialect = DIALECTS[self._config().source.connector]
         firsts = {record.topic: record for record in reversed(self._log.values())}
         for topic, first in firsts.items():
             record = FirstRecord(topic, first.partition, first.offset, first.key, first.value)
             try:
-                open_tables(record, dialect, self._bench.tables)
+                tables = self._bench.tables
+                news = describe(record, dialect, tables.wire, tables.declarations)
+                if news.table is not None:
+                    tables.admit(record.topic, news)
             except MirrorError as error:
                 self._bench.tables.park((topic, None), error)
         self._note_partitions()
@@ -154,7 +161,8 @@ class DatabaseMirror:
         lines += _toml(self._column.defaults)
         for name, rule in self._rules.items():
             lines += ["[[tables.rules]]", f'match = "public.{name}"', *_toml(rule)]
-        return self._configure(more="\n".join(lines))
+        # Under a name of its own: the columns run side by side, and share no quarantine.
+        return self._configure(name=self._column.name, more="\n".join(lines))
 
 
 def _toml(settings: Mapping[str, Any]) -> list[str]:

@@ -54,8 +54,11 @@ class Story:
 class Model:
     """Reads records, and says what a table of each mode holds then."""
 
-    def __init__(self, key: Sequence[str], excluded: Sequence[str] = ()) -> None:
+    def __init__(
+        self, key: Sequence[str], excluded: Sequence[str] = (), *, chosen: bool = False
+    ) -> None:
         self._key = tuple(key)
+        self._chosen = chosen  # a setting names the key, whatever the source's is
         self._excluded = frozenset(excluded)
         self._rows: dict[Key, Held] = {}
         self._stories: dict[Key, Story] = {}
@@ -63,10 +66,15 @@ class Model:
         self._seen: set[tuple[int, int]] = set()
         self._truncates: list[Record] = []
         self._snapshot: int | None = None  # the position of the last with which all began
+        self._found: dict[int, set[Key]] = {}  # the keys of each such snapshot, by position
         self._greatest: dict[int, int] = {}  # position, by partition
 
     def read(self, records: Iterable[Record]) -> None:
         """Read records; one that was read before changes nothing."""
+        records = list(records)
+        for record in records:
+            if record.anew:
+                self._found.setdefault(record.position, set()).add(self._key_of(record.row))
         for record in records:
             place = (record.partition, record.offset)
             if place not in self._seen:
@@ -106,6 +114,8 @@ class Model:
 
     def _apply(self, record: Record) -> None:
         new = record.position > self._greatest.get(record.partition, -1)
+        if not self._chosen and record.table.key != self._key:
+            self._change_key(record.table.key)
         if record.anew and record.position != self._snapshot:
             self._begin_anew(record)
         if record.op == "t":
@@ -116,6 +126,13 @@ class Model:
         self._note(record)
         old = self._greatest.get(record.partition, -1)
         self._greatest[record.partition] = max(old, record.position)
+
+    def _change_key(self, key: Sequence[str]) -> None:
+        """From now on other columns tell rows apart; what is there has values in them."""
+        self._key = tuple(key)
+        self._rows = {self._key_of(held.values): held for held in self._rows.values()}
+        stories = self._stories.values()
+        self._stories = {self._key_of(story.versions[-1].values): story for story in stories}
 
     def _parts(self, record: Record) -> Iterator[tuple[str, Row]]:
         """An update that changes the key is a delete of one row and an insert of another."""
@@ -140,10 +157,12 @@ class Model:
                 self._close(key, record.time)
 
     def _begin_anew(self, record: Record) -> None:
-        """What a new snapshot does not have is gone; in a history nobody can say since when."""
+        """What a new snapshot does not have is gone, as far as anybody knows since then."""
         if self._snapshot is not None:
-            for held in self._rows.values():
+            for key, held in self._rows.items():
                 held.deleted = True
+                if key not in self._found[record.position]:
+                    self._close(key, record.time)
         self._snapshot = record.position
 
     def _change(self, op: str, key: Key, row: Row, record: Record, new: bool) -> None:

@@ -226,6 +226,11 @@ class Source:
         columns = [dict(block) if b["field"] == block["field"] else b for b in self.table.columns]
         self.table = replace(self.table, columns=tuple(columns))
 
+    def rekey(self, *key: str) -> None:
+        """ALTER TABLE … DROP CONSTRAINT …, ADD PRIMARY KEY."""
+        columns = [{**block, "optional": block["field"] not in key} for block in self.table.columns]
+        self.table = replace(self.table, columns=tuple(columns), key=key)
+
     # What Kafka, the connector and the tool do.
 
     def batch(self) -> None:

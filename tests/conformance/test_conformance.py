@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from tests.conformance.run import Findings
     from tests.conftest import Configure
 
+# How many columns run side by side.
+AT_ONCE = 2
+
 Run = Callable[[Column], "Findings"]
 CELLS = [
     pytest.param(case, column, id=f"{case.name}-{column.name}")
@@ -27,30 +31,38 @@ CELLS = [
 def run(
     spark: "SparkSession", configure: "Configure", request: pytest.FixtureRequest
 ) -> Iterator[Run]:
-    """Run a column: all of its cases that were asked for, together and once."""
+    """Run a column: all of its cases that were asked for, together and once.
+
+    The next column runs meanwhile: one alone leaves half of the machine idle.
+    """
     from tests.conformance.database_mirror import DatabaseMirror
     from tests.conformance.run import run as play
     from tests.conformance.wire import Wire
     from tests.unit.registry_server import serve
 
-    done: dict[Column, Findings] = {}
-    with serve() as registry:
+    with serve() as registry, ThreadPoolExecutor(AT_ONCE, "column") as threads:
         wire = Wire(registry)
 
-        def run_once(column: Column) -> "Findings":
-            if column not in done:
-                asked = [p["case"] for p in _parameters(request) if p.get("column") == column]
-                system = DatabaseMirror(spark, configure, column, asked, registry.url)
-                done[column] = play(system, asked, column, wire.writer(column.format))
-            return done[column]
+        def run_column(column: Column, cases: list[Case]) -> "Findings":
+            system = DatabaseMirror(spark, configure, column, cases, registry.url)
+            return play(system, cases, column, wire.writer(column.format))
 
-        yield run_once
+        started = {
+            column: threads.submit(run_column, column, cases)
+            for column, cases in _asked(request).items()
+        }
+        yield lambda column: started[column].result()
+        threads.shutdown(cancel_futures=True)
 
 
-def _parameters(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
+def _asked(request: pytest.FixtureRequest) -> dict[Column, list[Case]]:
+    """List the cases that were asked for, by column, in the order of the tests."""
+    found: dict[Column, list[Case]] = {}
     for item in request.session.items:
         if isinstance(item, pytest.Function) and item.originalname == test_case_holds.__name__:
-            yield item.callspec.params
+            cell: dict[str, Any] = item.callspec.params
+            found.setdefault(cell["column"], []).append(cell["case"])
+    return found
 
 
 @pytest.mark.parametrize(("case", "column"), CELLS)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 
 from tests.conformance.source import Sent
 from tests.unit.avro_messages import AvroTopic
@@ -16,6 +17,7 @@ class Wire:
     def __init__(self, registry: RegistryServer) -> None:
         self._registry = registry
         self._avro = AvroTopic()
+        self._lock = Lock()  # columns run side by side
 
     def writer(self, format_: str) -> Callable[[Sent], Sent]:
         """Give what writes one message in a format."""
@@ -23,10 +25,11 @@ class Wire:
         return lambda sent: _written(sent, write[format_])
 
     def _as_avro(self, message: Message) -> Message:
-        written = self._avro.write(message)
-        for id_, schema in self._avro.schemas.items():
-            if id_ not in self._registry.schemas:
-                self._registry.add(id_, schema)
+        with self._lock:
+            written = self._avro.write(message)
+            for id_, schema in self._avro.schemas.items():
+                if id_ not in self._registry.schemas:
+                    self._registry.add(id_, schema)
         return written
 
 

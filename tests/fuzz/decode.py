@@ -95,6 +95,7 @@ class Target:
         return TargetPlan(
             decode=decode,
             key=key,
+            width=1,
             writer=FileWriter(f"{self.folder}/rows", arrow, {}),
             quarantine=QuarantinePlan(FileWriter(f"{self.folder}/bad", bad, {})),
         )

@@ -17,6 +17,7 @@ BEFORE = (
     "DELETE FROM {t} WHERE id = 4",
     "INSERT INTO {t} (id, v, note) VALUES (5, {fifth}, 'before')",
 )
+BEFORE_RECORDS = 8  # of the snapshot and of these
 # The rows that are there at the snapshot, before the columns change, and in the end.
 AT_SNAPSHOT, BETWEEN = (1, 2, 3, 4), (1, 2, 3, 5)
 
@@ -48,15 +49,23 @@ class Change:
         columns = f"id int PRIMARY KEY, v {self.kind}, note varchar(40)"
         return [f"CREATE TABLE {table} ({columns})", f"INSERT INTO {table} VALUES {rows}"]
 
+    def before_sql(self, table: str) -> list[str]:
+        """Render the statements that change the rows before the columns change."""
+        return [step.format(t=table, fifth=self.values[4]) for step in BEFORE]
+
     def change_sql(self, table: str, database: str) -> list[str]:
-        """Render the statements that change the rows and the columns."""
+        """Render the statements that change the columns, and the rows after that."""
         steps = self.steps[database] if isinstance(self.steps, Mapping) else self.steps
-        return [step.format(t=table, fifth=self.values[4]) for step in (*BEFORE, *steps)]
+        return [step.format(t=table) for step in steps]
 
     def records(self, database: str) -> int:
         """Count the messages of the snapshot and of all changes; a delete has a tombstone too."""
-        made = [text.split()[0] for text in self.change_sql("t", database)]
-        return 4 + sum({"DELETE": 2, "ALTER": 0, "COMMENT": 0}.get(word, 1) for word in made)
+        return BEFORE_RECORDS + _records(self.change_sql("t", database))
+
+
+def _records(statements: Sequence[str]) -> int:
+    made = [text.split()[0] for text in statements]
+    return sum({"DELETE": 2, "ALTER": 0, "COMMENT": 0}.get(word, 1) for word in made)
 
 
 def retyped(column: str, kind: str, *after: str) -> dict[str, tuple[str, ...]]:
@@ -75,6 +84,12 @@ def _after(third: str, sixth: str, column: str = "v") -> tuple[str, str]:
 
 
 RENAMED = ("ALTER TABLE {t} RENAME COLUMN v TO w", *_after("33", "60", "w"))
+# Changes and deletes name their rows by the new key.
+KEYED = (
+    "UPDATE {t} SET v = 33 WHERE id = 3",
+    "DELETE FROM {t} WHERE id = 2",
+    "INSERT INTO {t} (id, v, note) VALUES (6, 60, 'after')",
+)
 CHANGES = (
     Change("add", ("ALTER TABLE {t} ADD COLUMN x int", *_after("33", "66", "x"))),
     Change(
@@ -105,6 +120,26 @@ CHANGES = (
         kind="numeric(5,2)",
         values=("0.01", "-999.99", "100.5", "0", "5"),
     ),
+    Change(
+        "add_array",
+        {
+            "postgres": (
+                "ALTER TABLE {t} ADD COLUMN x text[]",
+                *_after("ARRAY['a', NULL]", "ARRAY[]::text[]", "x"),
+            )
+        },
+    ),
+    Change(
+        "widen_array",
+        {
+            "postgres": (
+                "ALTER TABLE {t} ALTER COLUMN v TYPE bigint[]",
+                *_after("ARRAY[33, NULL]", "ARRAY[9000000000]"),
+            )
+        },
+        kind="int[]",
+        values=("ARRAY[1, 2]", "NULL", "ARRAY[]::int[]", "ARRAY[NULL, 3]", "ARRAY[5]"),
+    ),
     Change("narrow", retyped("v", "int", *_after("33", "2147483647")), kind="bigint"),
     Change(
         "null_allowed",
@@ -130,6 +165,21 @@ CHANGES = (
             "UPDATE {t} SET note = 'after' WHERE id = 3",
             "INSERT INTO {t} (id, v, note) VALUES (9000000000, 60, 'after')",
         ),
+    ),
+    Change(
+        "other_key",
+        {
+            "postgres": (
+                "ALTER TABLE {t} DROP CONSTRAINT {t}_pkey, ALTER COLUMN note SET NOT NULL, "
+                "ADD PRIMARY KEY (note, id)",
+                *KEYED,
+            ),
+            "mariadb": (
+                "ALTER TABLE {t} MODIFY note varchar(40) NOT NULL, DROP PRIMARY KEY, "
+                "ADD PRIMARY KEY (note, id)",
+                *KEYED,
+            ),
+        },
     ),
     Change(
         "add_drop_add",
@@ -206,11 +256,14 @@ OUTCOMES: Mapping[str, tuple[Outcome, Outcome, Outcome, Outcome]] = {
     "widen_int":      (EXACT,      EXACT,       LACKS_SIXTH,   PARKED),
     "widen_real":     (EXACT,      EXACT,       LACKS_SIXTH,   PARKED),
     "widen_numeric":  (EXACT,      EXACT,       LACKS_SIXTH,   PARKED),
+    "add_array":      (EXACT,      EXACT,       AS_BEFORE,     PARKED),
+    "widen_array":    (EXACT,      EXACT,       LACKS_SIXTH,   PARKED),
     "narrow":         (EXACT,      EXACT,       EXACT,         EXACT),
     "null_allowed":   (EXACT,      EXACT,       EXACT,         EXACT),
     "null_forbidden": (EXACT,      EXACT,       EXACT,         EXACT),
     "other_type":     (PARKED,     DATED_V,     KEEPS_NUMBERS, PARKED),
     "wider_key":      (EXACT,      EXACT,       LACKS_SIXTH,   PARKED),
+    "other_key":      (EXACT,      EXACT,       PARKED,        PARKED),
     "add_drop_add":   (EXACT,      KEEPS_OLD_X, AS_BEFORE,     PARKED),
     "comment":        (EXACT,      EXACT,       EXACT,         EXACT),
 }  # fmt: skip

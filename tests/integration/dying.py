@@ -2,7 +2,8 @@
 
     python -m tests.integration.dying before|after STEP BATCH run CONFIG --once
 
-STEP is a method of the batch runner, as its docstring numbers them; BATCH counts from 1.
+STEP is a method of the batch runner, as its docstring numbers them, or a step in which a table is
+renamed; BATCH counts its calls from 1.
 """
 
 import os
@@ -13,6 +14,7 @@ from typing import Any
 from cdc.cli import main
 from cdc.runtime.batch import BatchRunner
 from cdc.runtime.table_commit import TableCommit
+from cdc.runtime.table_renames import TableRenames
 
 STEPS = {
     "1 plan": (BatchRunner, "_plan"),
@@ -22,11 +24,16 @@ STEPS = {
     "4 commit of one table": (TableCommit, "__call__"),
     "5 observe": (BatchRunner, "_observe"),
 }
+RENAME_STEPS = {
+    "1 note": (TableRenames, "_note"),
+    "2 rename": (TableRenames, "_rename"),
+    "3 turn": (TableRenames, "_turn"),
+}
 
 
 def die_at(when: str, step: str, batch: int) -> None:
     """Let the process kill itself around the given call of a step."""
-    owner, name = STEPS[step]
+    owner, name = (STEPS | RENAME_STEPS)[step]
     original = getattr(owner, name)
     calls = 0
 

@@ -25,7 +25,14 @@ from cdc.observe.postgres_rows import read_rows
 from cdc.runtime.mirror import Mirror
 from cdc.source.topics import open_topics
 from tests.chaos.workload import Client, MariadbClient, PostgresClient
-from tests.integration.column_changes import CHANGES, DATED, POLICIES, Change, Outcome
+from tests.integration.column_changes import (
+    BEFORE_RECORDS,
+    CHANGES,
+    DATED,
+    POLICIES,
+    Change,
+    Outcome,
+)
 from tests.integration.databases import SOURCES, BinlogSource, PostgresSource
 from tests.integration.stack import Stack
 
@@ -125,6 +132,9 @@ class EvolvingDatabase:
     def change(self, round_: str) -> None:
         """Change the tables of a round, and wait until Kafka has all of it."""
         chosen = [case for case in self.cases if case.round == round_]
+        self._run(*(sql for case in chosen for sql in case.change.before_sql(case.table)))
+        # PostgreSQL's connector reads the key of a table when it meets its first change.
+        self._wait_for_records({case.table: BEFORE_RECORDS for case in chosen})
         for case in chosen:
             self._run(*case.change.change_sql(case.table, self.database))
         self._wait_for_records({c.table: c.change.records(self.database) for c in chosen})

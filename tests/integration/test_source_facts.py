@@ -1,4 +1,4 @@
-"""What only the source's own catalog tells of columns: comments, and what was renamed."""
+"""What only the source's own catalog tells: comments, and what was renamed."""
 
 import threading
 from dataclasses import replace
@@ -45,6 +45,31 @@ def test_comments_and_numbers_of_columns_are_read(connector: str, open_source: O
     else:
         assert {fact.identity for fact in after.values()} == {None}
     assert read(source.endpoint.url, replace(table, table="no_such")) == {}
+
+
+@pytest.mark.parametrize("connector", ["postgres", "mariadb", "mysql"])
+def test_a_number_stays_with_its_table_under_another_name(
+    connector: str, open_source: OpenSource
+) -> None:
+    source = open_source(connector)
+    schema = "public" if connector == "postgres" else source.name
+    read = DIALECTS[connector].tables
+    assert read is not None
+    source.execute("CREATE TABLE a (id int PRIMARY KEY)", "CREATE TABLE gone (id int PRIMARY KEY)")
+    before = read(source.endpoint.url)
+    source.execute("ALTER TABLE a RENAME TO b", "DROP TABLE gone")
+    after = read(source.endpoint.url)
+    source.execute("TRUNCATE TABLE b")
+    emptied = read(source.endpoint.url)
+
+    assert after.server == before.server != ""
+    assert after.numbers[schema, "b"] == before.numbers[schema, "a"] is not None
+    assert {(schema, "a"), (schema, "gone")}.isdisjoint(after.numbers)
+    assert None not in (before.position, after.position, after.time)
+    assert (after.position or 0) > (before.position or 0)
+    # What `lasting_identity` says of a dialect.
+    same = emptied.numbers[schema, "b"] == after.numbers[schema, "b"]
+    assert same is DIALECTS[connector].lasting_identity
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Two mirrors that start at once: with a namespace in common, and by mistake with all of it."""
+"""Two mirrors that start at once: with a namespace, tables, or the whole config in common."""
 
 import signal
 import subprocess
@@ -114,6 +114,12 @@ master = "local[1]"
         return self.runs[-1]
 
 
+def has_table(config: Path, table: str) -> bool:
+    settings = load_config(config)
+    catalog = load_catalog(settings.name, **settings.catalog.properties())
+    return catalog.table_exists(("shared", table))
+
+
 def differences(source: PostgresSource, config: Path, tables: Sequence[str]) -> dict[str, int]:
     """Compare tables with their mirrors."""
     settings = load_config(config)
@@ -141,6 +147,30 @@ def test_two_mirrors_share_a_namespace_from_the_start(source: PostgresSource, st
     for half, config in zip(HALVES, configs, strict=True):
         tables = [table for table in TABLES if table.startswith(half)]
         assert differences(source, config, tables) == dict.fromkeys(tables, 0)
+
+
+def test_two_mirrors_never_have_tables_in_one_folder(source: PostgresSource, start: Start) -> None:
+    configs = [start.config(source, name, "*") for name in HALVES]
+
+    at_once = [start(config, "--once") for config in configs]
+    for run in at_once:
+        run.process.wait(END_SECONDS)
+    # Each may have met the other's tables, and given up some. Alone, the first gets what is left.
+    for config in configs:
+        assert start(config, "--once").process.wait(END_SECONDS) in (0, 1)
+
+    told = "\n".join(run.text for run in start.runs)
+    assert "Traceback" not in told, told
+    owners = {table: [c for c in configs if has_table(c, table)] for table in TABLES}
+    assert {len(found) for found in owners.values()} == {1}, told
+    for config in configs:
+        tables = [table for table in TABLES if owners[table] == [config]]
+        assert differences(source, config, tables) == dict.fromkeys(tables, 0)
+    last = start.runs[-1]
+    assert last.process.returncode == int(any(own != [configs[1]] for own in owners.values()))
+    for table in TABLES:
+        parked = f" reason=The table shared.{table} and one of the mirror left"
+        assert (owners[table] == [configs[0]]) == (parked in last.text), told
 
 
 def test_one_config_started_twice_leaves_exact_tables(source: PostgresSource, start: Start) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +19,19 @@ from cdc.runtime.tables import Tables
 from connectors import DIALECTS
 from tests.unit.messages import Message
 
-COLUMNS = "topic string, partition int, offset long, key binary, value binary, timestamp timestamp"
-
+COLUMNS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+    ]
+)
+# Above this size Spark makes a partition of each batch of a table; below, it cuts them anywhere.
+THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
+THRESHOLD_LOCK = Lock()  # all benches share a session
 
 ARRIVAL = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -27,14 +39,16 @@ ARRIVAL = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 class Bench:
     """One run of a mirror: what a restarted process would be is another bench."""
 
-    def __init__(self, spark: SparkSession, config: MirrorConfig) -> None:
+    def __init__(
+        self, spark: SparkSession, config: MirrorConfig, catalog: str | None = None
+    ) -> None:
         self.spark = spark
+        self._catalog = catalog or config.name
         dialect = DIALECTS[config.source.connector]
-        self.tables = Tables(config, dialect, IcebergCatalog(spark, config.name))
+        self.tables = Tables(config, dialect, IcebergCatalog(spark, self._catalog))
         self.runner = BatchRunner(
-            spark, config.name, dialect, self.tables, self._reread, self._old_key
+            spark, config.name, dialect, self.tables, self._reread, self._old_key, self._held
         )
-        self._catalog = config.name
         self._batch: list[Message] = []
         # Records of earlier batches, for a batch that has to go back to them.
         self.topic: list[Message] = []
@@ -84,15 +98,33 @@ class Bench:
         ]
         return self.frame(wanted)
 
+    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
+        offsets: dict[int, list[int]] = {}
+        for m in (*self.topic, *self._batch):
+            if m.topic == topic:
+                offsets.setdefault(m.partition, []).append(m.offset)
+        return {partition: (min(found), max(found) + 1) for partition, found in offsets.items()}
+
     def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
         return self.old_keys.get((partition, offset))
 
     def frame(self, messages: list[Message]) -> DataFrame:
         """Give messages as Spark reads them from Kafka."""
-        groups: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
         for m in messages:
-            row = (m.topic, m.partition, m.offset, m.key, m.value, ARRIVAL)
+            row = {
+                "topic": m.topic,
+                "partition": m.partition,
+                "offset": m.offset,
+                "key": m.key,
+                "value": m.value,
+                "timestamp": ARRIVAL,
+            }
             groups.setdefault((m.topic, m.partition), []).append(row)
-        parts = list(groups.values())
-        rows = self.spark.sparkContext.parallelize(parts, max(1, len(parts)))
-        return self.spark.createDataFrame(rows.flatMap(lambda group: group), COLUMNS)
+        batches = [pa.RecordBatch.from_pylist(group, COLUMNS) for group in groups.values()]
+        with THRESHOLD_LOCK:
+            self.spark.conf.set(THRESHOLD, 0)
+            try:
+                return self.spark.createDataFrame(pa.Table.from_batches(batches, COLUMNS))
+            finally:
+                self.spark.conf.unset(THRESHOLD)

@@ -51,7 +51,8 @@ class ReplayBench:
         self._records = kafka
         self._first = first
         dialect = DIALECTS[config.source.connector]
-        self.tables = Tables(config, dialect, IcebergCatalog(bench.spark, config.name))
+        catalog = IcebergCatalog(bench.spark, config.name)
+        self.tables = Tables(config, dialect, catalog, dry_run=dry_run)
         self.replayer = Replayer(
             bench.spark,
             config.name,

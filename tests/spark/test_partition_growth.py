@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from cdc.errors import TopicGrewError
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, delete, insert, update
+from tests.unit.messages import ORDERS, Table, column, delete, insert, update
 
 
 @pytest.fixture
@@ -65,3 +65,27 @@ def test_partitions_that_stay_as_they_are_write_nothing(bench: Bench, table: Tab
 
     now = bench.table(table.topic).table.java.operations().current().metadataFileLocation()
     assert now == location
+
+
+def test_a_key_that_is_written_otherwise_and_so_moved_leaves_no_second_row(
+    bench: Bench, table: Table
+) -> None:
+    """Kafka Connect chooses the partition by all bytes of a key, its schema among them."""
+    narrow = replace(table, columns=(column("id", "int32", optional=False), *table.columns[1:]))
+    bench.apply(
+        insert({"id": 1, "name": "old"}, table=narrow, offset=0, lsn=10),
+        insert({"id": 2, "name": "old"}, table=narrow, partition=1, offset=0, lsn=11),
+    )
+
+    progress = bench.apply(
+        update({"id": 1, "name": "before"}, table=narrow, offset=1, lsn=20),
+        delete({"id": 1}, table=table, partition=1, offset=1, lsn=30),
+        update({"id": 2, "name": "newest"}, table=table, offset=2, lsn=31),
+        insert({"id": 3, "name": "new"}, table=table, offset=3, lsn=32),
+    )
+
+    assert progress.account.balanced
+    assert rows(bench, table) == [(2, "newest"), (3, "new")]
+    assert not bench.table(table.topic).mixed
+    bench.apply(update({"id": 2, "name": "last"}, table=table, offset=4, lsn=40))
+    assert rows(bench, table) == [(2, "last"), (3, "new")]

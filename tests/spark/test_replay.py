@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import Account
+from cdc.model import QUARANTINE, Account
+from cdc.runtime.replay import TRUNCATE
 from tests.conftest import Configure
 from tests.spark.replays import Scene
 from tests.unit.messages import (
@@ -56,6 +57,12 @@ def bad(message: Message) -> Message:
 
 def row(number: int, name: str | None = None) -> dict[str, Any]:
     return {"id": number, "name": name or f"n{number}", "at": NOON}
+
+
+def newest_metadata(scene: Scene, name: str) -> str:
+    """Name the file that the last commit to a table wrote."""
+    log = scene.bench.spark.table(f"shop.{name}.metadata_log_entries").collect()
+    return str(max(log, key=lambda entry: (entry.timestamp, entry.file)).file)
 
 
 @pytest.fixture(params=WAYS)
@@ -171,11 +178,19 @@ def test_a_dry_run_tells_and_changes_nothing(plain: Scene, table: Table) -> None
         bad(insert(row(2), table=table, offset=4)),
     )
 
+    wider = replace(table, columns=(*table.columns, column("size", "int64")))
+    plain.spoil(insert({**row(3), "size": 7}, table=wider, offset=5))
+    # What the config says anew of the table is for the mirror to do.
+    plain.rule += '\npartition = ["bucket(4, id)"]'
+    names = (f"{table.server}.orders", f"shop.{QUARANTINE}")
+    before = [newest_metadata(plain, name) for name in names]
+
     outcome = plain.replay(dry_run=True).run(table)
 
-    assert (outcome.applied, outcome.superseded) == (1, 2)
-    assert plain.offsets == [1, 2, 4]
+    assert (outcome.applied, outcome.superseded) == (2, 2)
+    assert plain.offsets == [1, 2, 4, 5]
     assert rows(plain) == [(1, "newest")]
+    assert [newest_metadata(plain, name) for name in names] == before
 
 
 def test_a_record_that_kafka_cannot_vouch_for_is_told_and_not_applied(
@@ -247,7 +262,7 @@ def test_a_truncate_that_was_bad_is_not_made_up_for(plain: Scene, table: Table) 
     outcome = plain.replay().run(table)
 
     assert (outcome.applied, plain.offsets) == (0, [1])
-    assert "truncate" in outcome.stays[0].reason
+    assert outcome.stays[0].reason == TRUNCATE
     assert rows(plain) == [(1, "n1"), (2, "n2")]
 
 

@@ -10,7 +10,9 @@ ROOT = Path(__file__).parents[2]
 LONGEST = 400  # lines
 BANNED_NAMES = {"utils.py", "json.py", "types.py"}
 
-SHARED = {"cdc.errors", "cdc.model", "cdc.columns", "cdc.logical", "cdc.dialect"}
+SHARED = {
+    *("cdc.errors", "cdc.model", "cdc.columns", "cdc.logical", "cdc.lineage", "cdc.dialect"),
+}
 STAGES = {
     *("cdc.source", "cdc.decode", "cdc.schema", "cdc.plan", "cdc.index", "cdc.write"),
     *("cdc.commit", "cdc.apply", "cdc.maintain", "cdc.observe", "cdc.sandbox"),
@@ -20,6 +22,7 @@ MAY_IMPORT = {
     "cdc.model": {"cdc.errors"},
     "cdc.columns": set[str](),
     "cdc.logical": {"cdc.model"},
+    "cdc.lineage": {"cdc.model"},
     "cdc.dialect": {"cdc.errors", "cdc.model", "cdc.logical"},
     "cdc.config": SHARED,
     **{stage: SHARED | {"cdc.config"} for stage in STAGES},  # never one another

@@ -13,12 +13,12 @@ from pyiceberg.catalog import Catalog, load_catalog
 from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
 from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
-from cdc.runtime.describe import describe, wire_of
+from cdc.runtime.describe import describe, schemas_in, wire_of
 from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.schema import iceberg_schema, key_property, mirror_columns
 from cdc.source.topics import OffsetRange, Record
 from connectors import DIALECTS
-from tests.unit.messages import ORDERS, Message, Table, insert, truncate
+from tests.unit.messages import ORDERS, Message, Table, column, insert, truncate
 
 POSTGRES = DIALECTS["postgres"]
 CONFIG = """
@@ -83,6 +83,34 @@ def create(
     owner = {MIRROR_PROPERTY: "shop", TOPIC_PROPERTY: ORDERS.topic, **key_property(columns)}
     made = {**owner, **(properties or {})}
     return catalog.create_table("shop.orders", iceberg_schema(columns, rule), properties=made)
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_table_in_the_folder_of_another_mirrors_table_would_be_parked(
+    catalog: Catalog, tmp_path: Path, exists: bool
+) -> None:
+    other = load_catalog("other", **catalog.properties)
+    other.create_namespace("shop")
+    create(other)
+    if exists:
+        create(catalog)
+
+    (plan,) = plans(f'[catalog]\nwarehouse = "{tmp_path}"', catalog=catalog)
+
+    assert not plan.ok
+    assert plan.action.startswith("park: The table shop.orders and one of the mirror other")
+
+
+def test_a_table_of_another_mirror_in_another_folder_is_no_matter(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    other = load_catalog("other", **catalog.properties)
+    other.create_namespace("shop")
+    create(other)
+
+    (plan,) = plans(f'[catalog]\nwarehouse = "{tmp_path}/own"', catalog=catalog)
+
+    assert (plan.ok, plan.action) == (True, "create")
 
 
 def test_a_topic_of_one_table_is_one_line() -> None:
@@ -205,6 +233,60 @@ def test_a_table_that_exists_goes_on_where_its_ledger_stands(catalog: Catalog) -
     (plan,) = plans(catalog=catalog)
 
     assert (plan.action, plan.waiting) == ("go on", 3)
+
+
+WIDER = replace(ORDERS, columns=(*ORDERS.columns, column("size", "int64")))
+
+
+@pytest.mark.parametrize(
+    ("last", "action", "ok"),
+    [
+        ([ORDERS, ORDERS], "go on", True),
+        ([ORDERS, WIDER], "ADD COLUMN size long AFTER name", True),
+        ([WIDER, WIDER], "ADD COLUMN size long AFTER name", True),
+        ([ORDERS, replace(ORDERS, key=("name",))], "SET KEY (name)", True),
+        ([], "go on", True),
+    ],
+    ids=["same", "one differs", "all differ", "key", "none"],
+)
+def test_the_last_records_tell_what_is_still_to_do(
+    catalog: Catalog, last: list[Table], action: str, ok: bool
+) -> None:
+    create(catalog)
+    ranges = {number: OffsetRange(0, 10) for number in range(2)}
+    rows = [
+        insert({"id": 1, "name": "a"}, table=table, partition=number, offset=9, lsn=100 + number)
+        for number, table in enumerate(last)
+    ]
+
+    (plan,) = planner(catalog=catalog).plans(record(row()), ranges, [record(m) for m in rows])
+
+    assert (plan.ok, action in plan.action) == (ok, True), plan.action
+
+
+def test_a_key_that_all_records_have_and_the_table_has_not_is_told(catalog: Catalog) -> None:
+    create(catalog)
+    other = record(row(replace(ORDERS, key=("name",))))
+
+    (plan,) = planner(catalog=catalog).plans(other, {0: OffsetRange(0, 1)}, [other])
+
+    assert (plan.ok, "SET KEY (name)" in plan.action) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b'{"id":1,"payload":2}', b'{"schema":"a","payload":2}', b"garbage", b'{"schema":{"a":1}}'],
+)
+def test_a_record_without_a_schema_does_not_tell_which_it_has(text: bytes) -> None:
+    assert schemas_in(Record("t", 0, 0, None, text)) is None
+    assert schemas_in(Record("t", 0, 0, text, row().value)) is None
+
+
+def test_an_avro_record_tells_its_schemas_by_their_ids() -> None:
+    one, other = (Record("t", 0, 0, None, b"\0\0\0\0" + end) for end in (b"\1abc", b"\1xyz"))
+
+    assert schemas_in(one) == schemas_in(other) == (b"", b"\0\0\0\0\1")
+    assert schemas_in(one) != schemas_in(Record("t", 0, 0, None, b"\0\0\0\0\2abc"))
 
 
 @pytest.mark.parametrize(

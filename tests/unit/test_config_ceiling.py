@@ -3,7 +3,7 @@
 import pytest
 
 from cdc.config import MirrorConfig, TableDefaults, TableRule
-from cdc.config.ceiling import FEW, USUAL, Ceiling, most_quarantined
+from cdc.config.ceiling import USUAL, Ceiling, most_quarantined
 from cdc.config.checks import Misfit
 from cdc.config.load import parse_config
 from cdc.errors import ConfigError
@@ -33,8 +33,10 @@ def load(tables: str) -> MirrorConfig:
         (0.05, 100_000, 5_000),
         (1.0, 5_000, 5_000),
         (1, 5_000, 1),
-        ("5%", 10, FEW),
-        (0.0, 10, FEW),
+        ("5%", 10, 100),
+        (0.0, 10, 100),
+        ("10%", 1_009, 100),
+        ("10%", 1_010, 101),
     ],
 )
 def test_a_ceiling_is_a_count_or_a_share_with_a_floor(

@@ -72,6 +72,7 @@ def test_a_rule_hands_on_everything_it_sets() -> None:
         schema_allow=(ChangeKind.ADD_COLUMN,),
         schema_deny=(ChangeKind.CHANGE_TYPE,),
         renames={"old": "new"},
+        renamed_from="public.purchases",
         partition=("day(at)",),
         exclude=("note",),
         hash=("email",),
@@ -159,8 +160,9 @@ def test_each_target_of_a_rule_goes_over_the_rule() -> None:
         exclude = ["note"]
         hash = ["email"]
         deletes = "equality"
+        schema_change = "fail"
         targets = [
-          { table = "{database}.{table}" },
+          { table = "{database}.{table}", schema_change = "lenient" },
           { table = "{database}.{table}_log", mode = "append", exclude = [], hash = ["phone"] },
         ]
     """)
@@ -174,6 +176,7 @@ def test_each_target_of_a_rule_goes_over_the_rule() -> None:
     )
     assert (log.table, log.mode, log.exclude) == ("{database}.{table}_log", ApplyMode.APPEND, ())
     assert (now.hash, log.hash) == (("email",), ("phone",))
+    assert (now.schema_change, log.schema_change) == (SchemaChange.LENIENT, SchemaChange.FAIL)
     assert now.deletes is log.deletes is DeleteKind.EQUALITY
 
 

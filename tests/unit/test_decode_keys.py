@@ -6,11 +6,14 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
+from cdc.decode.messages import Rejected
+from cdc.decode.record_keys import RecordKeys
 from cdc.model import OFFSET, OP
 from cdc.plan import collapse
 from cdc.schema.arrow_schema import PRIMITIVES
@@ -178,3 +181,13 @@ def test_null_is_one_key_where_the_source_allows_it(form: str) -> None:
     assert changes.select(["a", "b", OP]).to_pylist()[3] == {"a": 1, "b": None, OP: "d"}
     collapsed = collapse(changes, plan.table_key, None, empty=False)
     assert collapsed.live["b"].to_pylist() == ["x"]
+
+
+def test_keys_without_a_schema_are_told_apart_by_their_columns() -> None:
+    keys = pa.array([b'{"id":1}', b'{"a":"x","\xc3\xa4":2}', b'{"id":2}'], pa.binary())
+    plan = DecodePlan("t", DIALECTS["postgres"], None, frozenset())
+
+    groups = list(RecordKeys(keys, plan, Rejected()).split(np.arange(3)))
+
+    found = {tuple(c.name for c in group.type.fields): group.rows.tolist() for group in groups}
+    assert found == {("id",): [0, 2], ("a", "\u00e4"): [1]}

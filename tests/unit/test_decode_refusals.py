@@ -75,7 +75,8 @@ def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
 def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> PartitionReport:
     assert plan.schema is not None
     key = tuple(field.name for field in plan.schema if not field.nullable)
-    topic = TargetPlan(decode=plan, key=key, writer=FileWriter(str(folder), plan.schema, {}))
+    writer = FileWriter(str(folder), plan.schema, {})
+    topic = TargetPlan(decode=plan, key=key, writer=writer, width=1)
     task = WriteTask(POSTGRES, {plan.topic: (topic,)}, frozenset())
     (batch,) = task([record_batch(batch) for batch in batches])
     report: PartitionReport = pickle.loads(batch.column(0)[0].as_py())

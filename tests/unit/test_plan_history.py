@@ -300,6 +300,35 @@ def test_a_truncate_closes_the_rows_of_the_batch_and_of_the_table() -> None:
     assert found.superseded == 0
 
 
+def test_a_new_snapshot_closes_what_it_lacks_and_leaves_alone_what_it_finds_unchanged() -> None:
+    # Its rows are at position 9, behind its begin.
+    changes = changes_of(
+        [
+            (5, "e2", "u", 7, 40),  # and 5 is gone when the snapshot is taken
+            (1, "a", "r", 9, 50),
+            (2, "b2", "r", 9, 50),
+            (3, "again", "c", 10, 60),
+        ]
+    )
+    versions_known = [(n, v, 10, None, True) for n, v in enumerate("abcde", 1)]
+    newest = table_of(versions_known)
+    begin = Truncate(0, offset=0, position=8, time=50, snapshot=True)
+
+    ended = with_deletes_at(changes, ["id"], 0, [begin], newest)
+    found = versions(ended, ["id"], None, newest)
+
+    # 4 has no change here: it is for the driver to close.
+    mine = [row for row in written(found) if row[0] != 4]
+    assert sorted(mine, key=lambda row: row[:1] + row[2:3]) == [
+        (2, "b", 10, 50, False),
+        (2, "b2", 50, None, True),
+        (3, "c", 10, 50, False),
+        (3, "again", 60, None, True),
+        (5, "e", 10, 40, False),
+        (5, "e2", 40, 50, False),
+    ]
+
+
 def test_no_change_makes_no_version() -> None:
     assert written(history([])) == []
     assert written(history([], [(1, "a", 10, None, True)])) == []

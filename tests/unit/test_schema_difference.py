@@ -232,6 +232,17 @@ def test_another_key_is_told(new: tuple[MirrorColumn, ...]) -> None:
     assert found.old_key == ("id",)
     assert found.new_key == tuple(column.name for column in new if column.key)
     assert found.old_key != found.new_key
+    assert found.changes == ()
+
+
+def test_only_the_newest_schema_changes_the_key() -> None:
+    table = iceberg_schema((ID, MirrorColumn("v", LongType(), False)))
+    new = (MirrorColumn("v", LongType(), True), MirrorColumn("id", LongType(), False))
+
+    found = difference(table, new, "t", KEY, newest=True)
+
+    # That `id` may be null now goes with it.
+    assert found.changes == (ColumnChange(ChangeKind.CHANGE_KEY, ("v",), old_key=("id",)),)
 
 
 def test_a_recorded_table_tells_what_each_alter_did() -> None:

@@ -1,5 +1,7 @@
 """What a table does about each kind of change, under each policy."""
 
+from dataclasses import replace
+
 import pytest
 from pyiceberg.types import IcebergType, LongType, StringType
 
@@ -85,13 +87,46 @@ def test_another_type_in_the_key_is_refused(policy: SchemaChange) -> None:
     assert decided(change, ResolvedRule(schema_change=policy)).refused
 
 
-@pytest.mark.parametrize("policy", list(SchemaChange))
-def test_another_key_is_refused(policy: SchemaChange) -> None:
-    difference = SchemaDifference((), KEY, ("id", "b"))
+def another_key(*new: str, rule: ResolvedRule) -> Decision:
+    change = ColumnChange(ChangeKind.CHANGE_KEY, new, old_key=KEY)
+    return decide(SchemaDifference((change,), KEY, new), rule, (), (), "20260131")
 
-    decision = decide(difference, ResolvedRule(schema_change=policy), (), (), "20260131")
+
+@pytest.mark.parametrize("policy", [EVOLVE, LENIENT])
+def test_another_key_is_followed(policy: SchemaChange) -> None:
+    rule = ResolvedRule(schema_change=policy)
+
+    assert statements(another_key("id", "b", rule=rule)) == ["SET KEY (id, b)"]
+    assert statements(another_key("b", rule=rule)) == [
+        "SET KEY (b)",
+        "ALTER COLUMN id DROP NOT NULL",
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ResolvedRule(schema_change=IGNORE),
+        ResolvedRule(schema_change=FAIL),
+        ResolvedRule(schema_deny=(ChangeKind.CHANGE_KEY,)),
+        ResolvedRule(key=("id", "b")),  # the config's own is not the source's word
+    ],
+    ids=str,
+)
+def test_another_key_is_refused_where_it_may_not_be_followed(rule: ResolvedRule) -> None:
+    decision = another_key("id", "b", rule=rule)
 
     assert decision.refused == ("its key from (id) to (id, b)",)
+    assert not decision.new_key
+
+
+def test_a_column_that_was_in_the_key_is_not_dropped() -> None:
+    leaves = SchemaDifference((replace(DROP, path=("id",)),), KEY, ("b",))
+    left = SchemaDifference((DROP,), KEY, KEY)
+
+    assert decide(leaves, ResolvedRule(), (), (), "20260131") == Decision((), ())
+    assert decide(left, ResolvedRule(), (), (), "20260131", ("c",)) == Decision((), ())
+    assert decide(left, ResolvedRule(), (), (), "20260131").steps
 
 
 def test_a_column_that_partitions_the_table_is_not_dropped() -> None:

@@ -6,8 +6,9 @@ from pathlib import PurePosixPath
 import pytest
 
 from cdc.config import TargetConfig
+from cdc.errors import SharedFolderError
 from cdc.model import SourceTable, TableName
-from cdc.schema import table_location, target_name
+from cdc.schema import check_alone, table_folder, table_location, target_name
 
 WAREHOUSE = "/data/warehouse"
 HOSTILE = [
@@ -125,3 +126,39 @@ def test_a_folder_stays_the_same_from_run_to_run() -> None:
     name = TableName(("shop",), "naïve table")
 
     assert table_location("/w", name) == "/w/shop/na_ve_table-baa019f69c81"
+
+
+@pytest.mark.parametrize(
+    ("folder", "file"),
+    [
+        ("s3://lake/w/shop/orders", "s3a://lake/w/shop/orders/metadata/00000-a.metadata.json"),
+        ("/w/shop/orders", "file:///w/shop/orders/metadata/00000-a.metadata.json"),
+        ("file:/w/shop/orders/", "file:///w/shop/orders/metadata/00000-a.metadata.json"),
+    ],
+)
+def test_a_table_is_not_alone_in_a_folder_however_its_address_is_written(
+    folder: str, file: str
+) -> None:
+    with pytest.raises(SharedFolderError) as raised:
+        check_alone(TableName(("shop",), "orders"), folder, {"other": file})
+
+    assert (raised.value.other, raised.value.folder) == ("other", folder)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "s3://lake/w/shop/orders_log/metadata/00000-a.metadata.json",
+        "s3://lake/w2/shop/orders/metadata/00000-a.metadata.json",
+        "s3://pond/w/shop/orders/metadata/00000-a.metadata.json",
+    ],
+)
+def test_a_table_is_alone_in_its_folder_beside_others(file: str) -> None:
+    check_alone(TableName(("shop",), "orders"), "s3://lake/w/shop/orders", {"other": file})
+
+
+def test_the_folder_of_a_table_is_known_before_it_is_made() -> None:
+    plain, odd = TableName(("shop",), "orders"), TableName(("shop",), "naïve table")
+
+    assert table_folder("s3://lake/w/", plain) == "s3://lake/w/shop/orders"
+    assert table_folder("/w", odd) == table_location("/w", odd)

@@ -14,8 +14,10 @@ from pyiceberg.types import StringType
 from cdc.cli import cli
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
+from cdc.lineage import DROPPED_PROPERTY, Moment
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
 from cdc.observe.parking import ParkedWord, read_words, words_property
+from cdc.observe.retirement import RetiredTopic
 from cdc.observe.status import MirrorStatus, TableStatus
 from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.status import count_quarantined
@@ -70,9 +72,10 @@ def statuses(
     kafka: Held,
     words: tuple[ParkedWord, ...] = (),
     counts: Counts | None = None,
+    retired: dict[str, RetiredTopic] | None = None,
 ) -> tuple[TableStatus, ...]:
     tables = [read_table(table) for table in CatalogReader(config).tables()]
-    return table_statuses(tables, kafka, words, counts or {}, NOW)
+    return table_statuses(tables, kafka, words, counts or {}, NOW, retired)
 
 
 def text_of(*tables: TableStatus) -> list[str]:
@@ -229,6 +232,28 @@ def test_a_topic_without_a_table_is_shown_as_soon_as_it_holds_records(config: Mi
 
     assert (status.table, status.waiting, status.behind_seconds) == (None, 7, 60)
     assert statuses(config, held({0: OffsetRange(9, 9)})) == ()
+
+
+def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: Catalog) -> None:
+    dropped = {DROPPED_PROPERTY: Moment(SINCE, 5, 6).text()}
+    create_table(catalog, "shop.orders", offsets={0: 7}, properties=dropped)
+    create_table(catalog, "shop.again", offsets={0: 7}, properties={DROPPED_PROPERTY: ""})
+
+    again, gone = statuses(config, held({0: OffsetRange(0, 7)}))
+
+    assert (again.dropped, gone.dropped) == (None, SINCE)
+    assert text_of(gone)[-1].startswith(f"{TOPIC} (shop.orders): dropped at the source since")
+    assert MirrorStatus("shop", "", (gone,)).exit_code == 0
+
+
+def test_a_topic_that_its_table_left_is_shown_only_when_more_has_come(config: MirrorConfig) -> None:
+    left = {TOPIC: RetiredTopic(TOPIC, {0: 7}, (), SINCE, "srv.public.new")}
+
+    nothing = statuses(config, held({0: OffsetRange(0, 7)}), retired=left)
+    (more,) = statuses(config, held({0: OffsetRange(0, 9)}), retired=left)
+
+    assert nothing == ()
+    assert more.waiting == 2
 
 
 def test_a_parked_table_is_told_with_its_reason(config: MirrorConfig, catalog: Catalog) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cdc.config import DeleteKind, RecordFormat, ResolvedRule
-from cdc.decode import Wire
+from cdc.decode import Wire, key_forms
 from cdc.errors import MissingValueError, SpreadKeyError
 from cdc.model import (
     MISSING,
@@ -63,6 +63,8 @@ class Tables:
         met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
         decode = planned(met, POSTGRES)
         writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
+        forms = key_forms(pa.array([m.key for m in met], pa.binary())) | {"plain"}
+        settings = {"key_forms": forms, **settings}
         return TargetPlan(decode=decode, key=table.key, writer=writer, **settings)
 
     @property

@@ -98,18 +98,31 @@ def second_snapshot_in_mid_stream_leaves_no_row_twice(s: Source) -> None:
     s.holds((1, "a2"), (2, "b"), (3, "c"))
 
 
-@case("F73", modes=("mirror", "soft", "append"))
+@case("F73")
 def rows_that_a_connector_which_began_anew_does_not_find_are_gone(s: Source) -> None:
-    """Snapshot of 1 to 3; UPDATE 1; the connector is lost, and 2 deleted; a snapshot of 1 and 3."""
-    s.begin_anew((1, "a"), (2, "b"), (3, "c"))
+    """Snapshot; UPDATE 1; the connector is lost, 2 and 5 deleted, 4 changed; a new snapshot."""
+    s.begin_anew((1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "e"))
     s.batch()
     s.update(1, "a2")
     s.batch()
-    s.begin_anew((1, "a2"), (3, "c"))
+    s.begin_anew((1, "a2"), (3, "c"), (4, "d2"), (6, "f"))
     s.batch()
-    s.insert(4, "d")
     s.insert(2, "again")
-    s.holds((1, "a2"), (2, "again"), (3, "c"), (4, "d"))
+    s.holds((1, "a2"), (2, "again"), (3, "c"), (4, "d2"), (6, "f"))
+
+
+@case("F73")
+def what_follows_a_new_snapshot_in_its_batch_is_applied_to_what_it_found(s: Source) -> None:
+    """Snapshot of 1 to 4; UPDATE 3; a new snapshot of 1 to 3; then UPDATE 1, DELETE 2, INSERT 4."""
+    s.begin_anew((1, "a"), (2, "b"), (3, "c"), (4, "d"))
+    s.batch()
+    s.update(3, "c2")
+    s.update(4, "d2")
+    s.begin_anew((1, "a"), (2, "b"), (3, "c2"))
+    s.update(1, "a2")
+    s.delete(2)
+    s.insert(4, "d2")
+    s.holds((1, "a2"), (3, "c2"), (4, "d2"))
 
 
 @case("B26", "F73")

@@ -7,11 +7,12 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.conformance.case import Case, add, case
+from tests.conformance.case import DOCUMENTS, Case, add, case
 from tests.conformance.source import Source
 from tests.unit.messages import Block, Table, base64_of, column, decimal, decimal_column
 
 KEYLESS = Table((column("id", "int64", optional=False), column("name", "string")), key=())
+NARROW = Table((column("id", "int32", optional=False), column("name", "string")))
 LINES = Table(
     (
         column("order_id", "int64", optional=False),
@@ -64,6 +65,54 @@ def changed_primary_key_moves_the_row_to_another_partition(s: Source) -> None:
     with s.in_partition(1):
         s.change_key(2, 1, "a3", partition=0)
     s.holds((1, "a3"), (7, "x"))
+
+
+@case(table=DOCUMENTS)
+def another_primary_key_tells_rows_apart_from_then_on(s: Source) -> None:
+    """INSERT 1 to 3; then DELETE 1; the key becomes name; UPDATE b, DELETE c, INSERT d."""
+    s.insert(1, "a", "x")
+    s.insert(2, "b", "x")
+    s.insert(3, "c", "x")
+    s.batch()
+    s.delete(1)
+    s.update(2, "b", "y")
+    s.rekey("name")
+    s.update(2, "b", "z")
+    s.delete(None, "c")
+    s.insert(4, "d", "x")
+    s.batch()
+    s.update(5, "d", "y")
+    s.holds((2, "b", "z"), (5, "d", "y"))
+
+
+@case(table=DOCUMENTS)
+def rows_go_on_in_other_partitions_under_another_primary_key(s: Source) -> None:
+    """INSERT 1 and 2 in two partitions; the key becomes (id, name), which sends them elsewhere."""
+    s.insert(1, "a", "x", partition=0)
+    s.insert(2, "b", "x", partition=1)
+    s.batch()
+    s.update(1, "a", "y", partition=0)
+    s.rekey("id", "name")
+    s.update(1, "a", "z", partition=1)
+    s.delete(2, "b", partition=0)
+    s.insert(3, "c", "x", partition=0)
+    s.holds((1, "a", "z"), (3, "c", "x"))
+
+
+@case("B24", table=NARROW, formats=("json", "avro"))
+def rows_go_on_in_other_partitions_when_their_key_gets_another_schema(s: Source) -> None:
+    """INSERT 1 and 2 in two partitions; id becomes bigint, which sends them elsewhere."""
+    s.insert(1, "a", partition=0)
+    s.insert(2, "b", partition=1)
+    s.batch()
+    s.update(1, "a2", partition=0)
+    s.retype(column("id", "int64", optional=False))
+    s.update(1, "a3", partition=1)
+    s.update(2, "b2", partition=0)
+    s.batch()
+    s.delete(1, partition=1)
+    s.insert(3, "c", partition=0)
+    s.holds((2, "b2"), (3, "c"))
 
 
 @case(table=LINES)
