@@ -39,6 +39,8 @@ SCHEMA_LOG_PROPERTY: Final = RESERVED + "schema_log"
 BACKFILL_PROPERTY: Final = RESERVED + "backfill"
 # What the source's own catalog knows the columns by.
 IDENTITIES_PROPERTY: Final = RESERVED + "identities"
+# The types that columns have had in messages that do not tell them.
+TYPES_PROPERTY: Final = RESERVED + "types"
 QUARANTINE: Final = RESERVED + "quarantine"
 QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
 # Of the quarantine's table: which tables of the mirror are parked, and why.
@@ -109,6 +111,7 @@ class Declared:
     columns: tuple[SourceColumn, ...] = ()
     # From the mirrored table, whose types were inferred: they stay, and values are fitted to them.
     guessed: tuple[SourceColumn, ...] = ()
+    others: tuple[SourceColumn, ...] = ()  # other types of these, told from the first by values
 
 
 class Form(StrEnum):
@@ -126,8 +129,9 @@ class SourceSchema:
     columns: tuple[SourceColumn, ...]
     key: tuple[str, ...]
     form: Form = Form.ENVELOPE
-    # The messages carry no schema: these types were guessed from values.
+    # The messages carry no schema: some of these types were guessed from values.
     inferred: bool = False
+    unseen: tuple[str, ...] = ()  # then also: columns without a value and a type
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +388,7 @@ class PartitionReport:
     files: tuple[WrittenFile, ...] = ()
     key_bounds: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     bad: BadRecord | None = None  # the first of those that cannot be applied
+    bare: bool = False  # some records carry no schema
     # Where snapshots of the whole table begin.
     snapshots: tuple[Truncate, ...] = ()
     quarantined: WrittenFile | None = None

@@ -50,6 +50,7 @@ class DecodedChanges:
     snapshots: tuple[Truncate, ...] = ()  # where the connector began anew with a snapshot
     tombstones: int = 0
     bad: tuple[BadRecord, ...] = ()
+    bare: bool = False  # some messages carry no schema
     # How many changes there are beyond one for each record: deletes of keys that rows left, and
     # truncates, which are counted above.
     extra: int = 0
@@ -83,6 +84,7 @@ def decode_changes(
         snapshots=tuple(chunk.snapshots),
         tombstones=chunk.tombstones,
         bad=chunk.bad,
+        bare=chunk.bare,
         extra=0 if new else chunk.extra,
     )
 
@@ -102,6 +104,7 @@ class _Chunk:
         self.truncates: list[Truncate] = []
         self.snapshots: list[Truncate] = []
         self.tombstones = 0
+        self.bare = False
         self._deleted: list[int] = []  # flat rows marked as deleted, where they have no key
         self._rejected = Rejected()
         self._keys = RecordKeys(keys, plan, self._rejected)
@@ -120,6 +123,7 @@ class _Chunk:
         present = self.values.is_valid().to_numpy(zero_copy_only=False)
         for group in self._split(np.flatnonzero(present)):
             layout = layout_of(group.type)
+            self.bare |= isinstance(group, SchemalessGroup)
             if isinstance(group, SchemalessGroup) and group.inferred and not self.plan.infers:
                 layout = NO_SCHEMA
             if isinstance(layout, str):
@@ -277,5 +281,8 @@ def _schema(group: MessageGroup, layout: Layout, key: tuple[SourceColumn, ...]) 
         # A document says nothing of its key, and deletes without a schema of nothing else.
         present = {column.name for column in row}
         row = (*(column for column in key if column.name not in present), *row)
-    inferred = isinstance(group, SchemalessGroup) and group.inferred
-    return SourceSchema(row, tuple(column.name for column in key), layout.form, inferred)
+    names = tuple(column.name for column in key)
+    if not isinstance(group, SchemalessGroup):
+        return SourceSchema(row, names, layout.form)
+    unseen = group.unseen if group.inferred else ()
+    return SourceSchema(row, names, layout.form, group.inferred, unseen)

@@ -52,12 +52,15 @@ class DecodePlan:
             return not (self.relaxes and self._may_be_null(schema))
         # An inferred schema is as long as the columns that had values: too many to know them all.
         guessed = {column.name for column in self.declared.guessed}
+        known = {column for told in self.known for column in told.columns}
         keyed = bool(self.table_key) and not self.key
         return (
             schema.inferred
+            # A column without a value may be one of a new name: the catalog tells.
+            and not (schema.unseen and self.declared.columns)
             and schema.form is Form.ENVELOPE
             and (schema.key == self.table_key or not keyed)
-            and all(column.name in guessed for column in schema.columns)
+            and all(column.name in guessed or column in known for column in schema.columns)
         )
 
     def _may_be_null(self, schema: SourceSchema) -> bool:

@@ -96,6 +96,17 @@ def fits(kind: Kind | None, column: SourceType) -> bool:
     return kind in (Kind.INTEGER, Kind.LONG)
 
 
+def is_written_as(kind: Kind, column: SourceType) -> bool:
+    """Say whether a value looks like one of a type; whether the type holds it is another matter."""
+    if column.kind in ("boolean", "string", "bytes"):
+        return kind is Kind.BOOLEAN if column.kind == "boolean" else kind in _TEXTS
+    if column.kind in ("float", "double"):
+        return kind in _NUMBERS or kind is Kind.LONG
+    if column.element is not None or column.kind in ("struct", "map"):
+        return kind is Kind.NESTED
+    return kind in (Kind.INTEGER, Kind.LONG)
+
+
 def is_text(kind: Kind) -> bool:
     """Say whether such a value goes into a column of text as it is."""
     return kind is Kind.NULL or kind in _TEXTS

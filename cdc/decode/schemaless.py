@@ -18,7 +18,7 @@ from cdc.decode.inference import Kind, is_text, type_of
 from cdc.decode.json_payloads import json_schema, read_payloads
 from cdc.decode.messages import BadMessage, RawColumns, Rows
 from cdc.decode.shapes import Shape
-from cdc.decode.survey import Findings, Survey
+from cdc.decode.survey import Findings, Sort, Survey
 from cdc.model import Declared, SourceColumn, SourceType
 
 TEXT: Final = SourceType("string")
@@ -35,7 +35,8 @@ class SchemalessGroup:
     type: SourceType
     rows: Rows
     payloads: pa.Array
-    inferred: bool  # the type of some column is a guess
+    inferred: bool  # the type of some column is a guess, or there may be more columns
+    unseen: tuple[str, ...] = ()  # columns without a value, of which nobody says the type
     table: pa.Table | None = None  # what has been read already
 
     def read(self, fields: Sequence[SourceColumn]) -> RawColumns:
@@ -70,6 +71,7 @@ def by_columns(group: SchemalessGroup) -> Iterator[SchemalessGroup]:
             group.rows[places],
             group.payloads.take(pa.array(places)),
             group.inferred,
+            group.unseen,
         )
 
 
@@ -80,17 +82,19 @@ def split_schemaless(
     survey = Survey(payloads, declared)
     survey.run()
     yield from (BadMessage(int(rows[b.row]), b.reason) for b in survey.bad)
-    for shape, findings in survey.findings.items():
-        yield _group(shape, findings, survey, payloads, rows)
+    for sort, findings in survey.findings.items():
+        yield _group(sort, findings, survey, payloads, rows)
 
 
 def _group(
-    shape: Shape, findings: Findings, survey: Survey, payloads: pa.Array, rows: Rows
+    sort: Sort, findings: Findings, survey: Survey, payloads: pa.Array, rows: Rows
 ) -> SchemalessGroup:
-    columns, quoted = [], set()
+    shape = sort.shape
+    columns, unseen, quoted = [], [], set()
     for name, kind in findings.kinds.items():
         found = survey.declared_type(name, kind) or type_of(kind)
         if found is None:
+            unseen.append(name)
             continue
         columns.append(SourceColumn(name, found))
         texts = is_text(kind) and is_text(findings.old_kinds.get(name, Kind.NULL))
@@ -104,7 +108,8 @@ def _group(
         _type(shape, columns),
         rows[places],
         payloads if len(places) == len(payloads) else payloads.take(pa.array(places)),
-        shape is not Shape.DOCUMENT and any(c.name not in survey.certain for c in columns),
+        shape is not Shape.DOCUMENT and (sort.names is None or findings.deletes),
+        tuple(unseen),
         findings.table,
     )
 

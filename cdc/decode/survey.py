@@ -3,9 +3,12 @@
 Some messages are parsed, and say what to expect of the others. Then a fast reader takes them all,
 and fails at any field or value that is not as expected: in ever smaller parts, until few messages
 are left that must be looked at one by one.
+
+Where all types are known, messages with other columns are another version of their table, and kept
+apart. Where one is a guess they are kept together, since all of them say something about it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,10 +16,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.decode.inference import EXACT_BITS, EXACT_DIGITS, Kind, fits, join, kind_of
+from cdc.decode.inference import (
+    EXACT_BITS,
+    EXACT_DIGITS,
+    Kind,
+    fits,
+    is_written_as,
+    join,
+    kind_of,
+)
 from cdc.decode.json_payloads import FEW, has_map, json_type, read_fast
 from cdc.decode.messages import BadMessage, Rows
 from cdc.decode.parts import in_parts
+from cdc.decode.row_names import all_have
 from cdc.decode.shapes import (
     RAW_KINDS,
     Shape,
@@ -36,13 +48,24 @@ LONG_NUMBER: Final = "|".join(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """What messages are that go together; of those whose types are guesses the shape alone."""
+
+    shape: Shape
+    names: tuple[str, ...] | None = None  # the columns, in their order
+    # The types of those that have had several, as the values tell.
+    types: tuple[SourceType, ...] = ()
+
+
 @dataclass(slots=True)
 class Findings:
-    """The messages of one shape, and what was found in their rows."""
+    """The messages of one sort, and what was found in their rows."""
 
     kinds: dict[str, Kind] = field(default_factory=dict)  # of each column, in the order met
     places: list[Rows] = field(default_factory=list)
     odd: list[int] = field(default_factory=list)  # the places that were looked at one by one
+    deletes: bool = True  # all of them; what such messages lack need not be gone from the table
     table: pa.Table | None = None  # of the messages, if the fast reader took them all
     # Of the columns of rows as they were before a change, which decide no type.
     old_kinds: dict[str, Kind] = field(default_factory=dict)
@@ -58,7 +81,7 @@ class Findings:
 class _Part:
     """Messages that the fast reader took at once."""
 
-    shape: Shape
+    sort: Sort
     kinds: Mapping[str, Kind]
     table: pa.Table
 
@@ -73,11 +96,12 @@ class Survey:
             for column in declared.guessed
             if column.name not in self.certain
         }
-        self.findings: dict[Shape, Findings] = {}
+        self._others: dict[str, list[SourceType]] = {}
+        for column in declared.others:
+            self._others.setdefault(column.name, []).append(column.type)
+        self.findings: dict[Sort, Findings] = {}
         self.bad: list[BadMessage] = []
         self._payloads = payloads
-        known = self.guessed | self.certain
-        self._raw = {name: json_type(kind) for name, kind in known.items()}
 
     def run(self) -> None:
         """Look at all messages."""
@@ -90,18 +114,37 @@ class Survey:
             if part is None:
                 self._look_at_each(places)
                 continue
-            findings = self.findings.setdefault(part.shape, Findings())
+            findings = self.findings.setdefault(part.sort, Findings())
             findings.places.append(places)
             findings.table = part.table if size == count else None
             findings.note(part.kinds)
+            findings.deletes &= part.sort.shape is Shape.CHANGE and (
+                part.table["after"].null_count == size
+            )
 
     def declared_type(self, name: str, kind: Kind) -> SourceType | None:
         """Give the type of a column that is known beforehand."""
         found = self.certain.get(name) or self.guessed.get(name)
+        if found is not None and name in self._others:
+            found = self._told_by_value(found, self._others[name], kind)
         # MySQL's catalog says tinyint(1) of a column that its log may have as a boolean.
-        if found is not None and found.kind == "int16" and kind is Kind.BOOLEAN:
+        if found is not None and found.kind == "int16" and self._is_boolean(name, kind):
             return SourceType("boolean")
         return found
+
+    def _told_by_value(self, own: SourceType, others: list[SourceType], kind: Kind) -> SourceType:
+        """Choose among the types that a column has had; null is a value of the table's own."""
+        if kind is Kind.NULL:
+            return own
+        written = (other for other in (own, *others) if is_written_as(kind, other))
+        return next(written, own)
+
+    def _is_boolean(self, name: str, kind: Kind) -> bool:
+        """Say whether values are true or false; of nulls the other messages tell."""
+        if kind is not Kind.NULL:
+            return kind is Kind.BOOLEAN
+        kinds = (found.kinds.get(name) for found in self.findings.values())
+        return any(kind is Kind.BOOLEAN for kind in kinds)
 
     def _samples(self, start: int, count: int) -> list[dict[str, Any]]:
         number = max(2, min(SAMPLES, count // 8))
@@ -128,13 +171,62 @@ class Survey:
             if any(shape_of(sample) is not shape for sample in samples):
                 return None
             fields, kinds = self._expected(samples, shape)
+            sort = self._common_sort(samples, shape, kinds)
         except (ValueError, RecursionError):
             return None
         payloads = self._payloads.slice(start, count)
         table = read_fast(payloads, pa.schema(fields), others="error")
         if table is None or (shape is not Shape.PLAIN and table["source"].null_count):
             return None
-        return self._checked(_Part(shape, kinds, table), payloads)
+        if sort.names is not None and not all_have(sort.names, table, payloads, samples[0], shape):
+            return None
+        part = _Part(sort, kinds, table)
+        return None if self._has_strange_nulls(part) else self._checked(part, payloads)
+
+    def _has_strange_nulls(self, part: _Part) -> bool:
+        """Say whether nulls stand among values of a type that is not the table's own yet.
+
+        They may come from before the column had that type, and belong to the one before.
+        """
+        strange = [
+            name
+            for name, kind in part.kinds.items()
+            if name in self._others and self.declared_type(name, kind) != self.certain.get(name)
+        ]
+        if not strange:
+            return False
+        if part.sort.shape is not Shape.CHANGE:
+            return any(part.table[name].null_count for name in strange)
+        row = part.table["after"].combine_chunks()
+        return any(row.field(row.type.get_field_index(name)).null_count for name in strange)
+
+    def _common_sort(
+        self, samples: list[dict[str, Any]], shape: Shape, kinds: Mapping[str, Kind]
+    ) -> Sort:
+        """Give what messages are, as far as some of them tell.
+
+        Raises:
+            ValueError: They are not all the same.
+        """
+        if len({self._names(row_of(sample, shape)) for sample in samples}) > 1:
+            raise ValueError("some have other columns")
+        if any(kinds.get(name) is Kind.MIXED for name in self._others):
+            raise ValueError("some have other types")
+        return self._sort(shape, kinds)
+
+    def _sort(self, shape: Shape, kinds: Mapping[str, Kind]) -> Sort:
+        """Say what a message is whose row has values of these kinds."""
+        names = self._names(kinds)
+        if names is None:
+            return Sort(shape)
+        several = [name for name in names if name in self._others]
+        types = (self.declared_type(name, kinds[name]) for name in several)
+        return Sort(shape, names, tuple(kind for kind in types if kind is not None))
+
+    def _names(self, row: Iterable[str]) -> tuple[str, ...] | None:
+        """Give the columns of a row if all their types are known; without any it tells nothing."""
+        names = tuple(row)
+        return names if names and all(name in self.certain for name in names) else None
 
     def _expected(
         self, samples: list[dict[str, Any]], shape: Shape
@@ -160,9 +252,10 @@ class Survey:
     def _raw_type(self, name: str, kind: Kind) -> pa.DataType:
         declared = self.declared_type(name, kind)
         if declared is not None and declared.kind != "boolean":
-            if has_map(self._raw[name]):
+            raw = json_type(declared)
+            if has_map(raw):
                 raise ValueError(f"{name} has a map inside")
-            return self._raw[name]
+            return raw
         if kind not in RAW_KINDS:
             raise ValueError(f"{name} is {kind.value}")
         return pa.bool_() if declared is not None else RAW_KINDS[kind]
@@ -170,7 +263,8 @@ class Survey:
     def _checked(self, part: _Part, payloads: pa.Array) -> _Part | None:
         """Look whether numbers are surely what is written: a reader of doubles rounds silently."""
         kinds = dict(part.kinds)
-        row = part.table["after"].combine_chunks() if part.shape is Shape.CHANGE else None
+        changes = part.sort.shape is Shape.CHANGE
+        row = part.table["after"].combine_chunks() if changes else None
         doubles = False
         for name, kind in part.kinds.items():
             if name in self.certain:
@@ -188,7 +282,7 @@ class Survey:
             doubles = True
         if doubles and pc.any(pc.match_substring_regex(payloads, LONG_NUMBER)).as_py():
             return None
-        return _Part(part.shape, kinds, part.table)
+        return _Part(part.sort, kinds, part.table)
 
     def _look_at_each(self, places: Rows) -> None:
         texts = self._payloads.take(pa.array(places)).to_pylist()
@@ -207,8 +301,9 @@ class Survey:
             if misfit is not None:
                 self.bad.append(BadMessage(place, self._misfit(misfit, kinds[misfit])))
                 continue
-            findings = self.findings.setdefault(shape, Findings())
+            findings = self.findings.setdefault(self._sort(shape, kinds), Findings())
             findings.odd.append(place)
+            findings.deletes &= shape is Shape.CHANGE and not message["after"]
             before = message.get("before") if shape is Shape.CHANGE else None
             old = {name: kind_of(value) for name, value in object_or_empty(before).items()}
             findings.note(kinds, old)

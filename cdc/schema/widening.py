@@ -42,7 +42,7 @@ def joined(schemas: Iterable[SourceSchema]) -> tuple[SourceSchema, ...]:
     found: dict[SourceSchema, SourceSchema] = {}
     for schema in schemas:
         # Another key, or another form, is another matter: it is not for guesses to settle.
-        kind = replace(schema, columns=()) if schema.inferred else schema
+        kind = replace(schema, columns=(), unseen=()) if schema.inferred else schema
         found[kind] = _join(found[kind], schema) if kind in found else schema
     return tuple(found.values())
 
@@ -72,7 +72,12 @@ def _join(one: SourceSchema, other: SourceSchema) -> SourceSchema:
     types = {column.name: column.type for column in one.columns}
     for column in other.columns:
         types[column.name] = _wider(types.get(column.name, column.type), column.type)
-    return replace(one, columns=tuple(SourceColumn(n, t) for n, t in types.items()))
+    unseen = dict.fromkeys((*one.unseen, *other.unseen))
+    return replace(
+        one,
+        columns=tuple(SourceColumn(n, t) for n, t in types.items()),
+        unseen=tuple(name for name in unseen if name not in types),
+    )
 
 
 def _wider(one: SourceType, other: SourceType) -> SourceType:
