@@ -218,6 +218,18 @@ class SchemaChangeError(MirrorError):
         )
 
 
+class UnclearTypeError(SchemaChangeError):
+    """A column has another type, and messages without a schema are written alike in both."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table} changed at the source: {'; '.join(self.changes)}. Its messages carry no "
+            "schema and are written alike in both types, so nobody can tell which of them are of "
+            "which. Drop the mirrored table and take a new snapshot, or let the connector send "
+            "schemas before such a change."
+        )
+
+
 class LackingKeyError(MirrorError):
     """The source has another key now, and rows of the mirror have no value for it."""
 

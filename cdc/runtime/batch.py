@@ -13,7 +13,7 @@ changed some: whatever runs next starts from the tables' ledgers, so those are n
 import logging
 import pickle
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 
@@ -28,6 +28,8 @@ from cdc.observe import BatchProgress
 from cdc.plan import Key, in_order
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.misread import misread
+from cdc.runtime.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
 from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
 from cdc.runtime.table_rows import TableRows, with_keys
@@ -36,33 +38,16 @@ from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
 
 logger = logging.getLogger(__name__)
 
-# A table is written again after news; schemas, a truncate, a quarantine and rows may come one after
-# the other.
-MOST_PASSES = 6
+# A table is written again after news; schemas, other types, a truncate, a quarantine and rows may
+# come one after the other.
+MOST_PASSES = 8
 # How often a table is written again that somebody else changed in the meantime.
 MOST_CONFLICTS = 5
 COMMIT_THREADS = 4
 # Small partitions share a task; more tasks than this per core only cost their start.
 TASKS_PER_CORE = 4
 
-Offsets = Mapping[tuple[str, int], int]
-# Reads given records once more: from the first offsets up to the next ones.
-Reread = Callable[[Offsets, Offsets], DataFrame]
-# Gives the header of a record that holds the key which its row had before, if there is one.
-OldKeys = Callable[[str, int, int], bytes | None]
-# Gives what Kafka holds of the partitions of a topic: the first offset, and the next one.
-Held = Callable[[str], Mapping[int, tuple[int, int]]]
 Reports = dict[TargetId, TargetReports]
-
-
-def no_old_keys(topic: str, partition: int, offset: int) -> bytes | None:
-    """Know of no row that had another key."""
-    return None
-
-
-def holds_nothing(topic: str) -> dict[int, tuple[int, int]]:
-    """Know of no record beyond those of a batch."""
-    return {}
 
 
 class BatchRunner:
@@ -131,7 +116,7 @@ class BatchRunner:
 
     def _plan(self) -> BatchPlan:
         """Step 1: see what has changed around the tables since the batch before."""
-        self._tables.renew()
+        self._tables.declarations.begin()
         for mirrored in self._tables.lacking_defaults():
             self._rows.fill_defaults(mirrored)
         return BatchPlan()
@@ -155,15 +140,25 @@ class BatchRunner:
         """Step 3: let the tables follow what the tasks met, until nothing is new."""
         for _ in range(MOST_PASSES):
             restless = {i: report for i, report in reports.items() if self._restless(report, plan)}
-            if not restless:
+            wrong = {} if restless else misread(self._tables, reports.values())
+            if not restless and not wrong:
                 return self._within_ceilings(reports)
             again = [report for report in restless.values() if self._follow(report, plan)]
-            reports = {i: report for i, report in reports.items() if i not in restless}
+            again += [reports[i] for i, reason in wrong.items() if self._drop(reports[i], reason)]
+            reports = {i: r for i, r in reports.items() if i not in restless and i not in wrong}
             reports |= self._write_again(again, plan)
         for report in [r for r in reports.values() if self._restless(r, plan)]:
             self._park(report, report.failure or RestlessTopicError(report.topic))
             del reports[report.id]
         return self._within_ceilings(reports)
+
+    def _drop(self, report: TargetReports, reason: MirrorError | None) -> bool:
+        """Drop what was read wrong; say whether it can be read again."""
+        if reason is not None:
+            self._park(report, reason)
+        else:
+            self._remove(report)
+        return reason is None
 
     def _within_ceilings(self, reports: Reports) -> Reports:
         """Park the tables of which more is bad than the quarantine is for."""

@@ -5,9 +5,10 @@ says of a column counts more. Everything else is inferred from the values, and s
 """
 
 import logging
-import time
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyiceberg.schema import Schema
 
@@ -16,12 +17,11 @@ from cdc.config.type_choices import parse_type_choice
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError
 from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceTable, SourceType
-from cdc.schema import guessable_columns
+from cdc.schema import ToldTypes, TypeMemory, guessable_columns, told_types
 
 logger = logging.getLogger(__name__)
 
-# Messages do not tell that a column's type was changed: only the catalog can.
-OLD_SECONDS = 60.0
+ASKING_THREADS = 4
 # What `types` may say without Debezium's words, since JSON writes it in one way only.
 PLAIN = {
     "boolean": SourceType("boolean"),
@@ -38,8 +38,7 @@ class _Told:
 
     table: SourceTable
     columns: tuple[SourceColumn, ...]
-    vain: set[str]  # what the catalog was asked for and did not know
-    asked: float
+    batch: int  # in which it was learned
 
 
 class Declarations:
@@ -49,6 +48,8 @@ class Declarations:
         self._config = config
         self._dialect = dialect
         self._told: dict[str, _Told] = {}
+        self._batch = 0
+        self._asks = config.source.url is not None and dialect.columns is not None
         self._warned: set[tuple[str, str]] = set()
 
     @property
@@ -56,19 +57,41 @@ class Declarations:
         """The topics of which something was learned."""
         return tuple(self._told)
 
-    def certain(self, topic: str) -> tuple[SourceColumn, ...]:
-        """Give the columns whose types are known."""
-        return self._told[topic].columns if topic in self._told else ()
+    def begin(self) -> None:
+        """Begin a batch: what was learned before it may be out of date for its messages."""
+        self._batch += 1
 
-    def of(self, topic: str, table: Schema | None = None) -> Declared:
+    def tells(self, topic: str) -> bool:
+        """Whether the source's catalog tells the types of a topic's columns."""
+        return self._asks and topic in self._told
+
+    def told(self, topic: str, table: Schema, memory: TypeMemory) -> ToldTypes:
+        """Give what is known of the columns' types, by a table's memory and the catalog."""
+        if not self._asks:
+            memory = {}  # nobody would say what has changed since
+        known = self._told.get(topic)
+        catalog = known.columns if known else ()
+        chosen = {c.name for c in self._chosen(known.table, plain=False)} if known else set()
+        return told_types(memory, catalog, table.column_names, chosen, self._dialect)
+
+    def of(
+        self, topic: str, table: Schema | None = None, memory: TypeMemory | None = None
+    ) -> Declared:
         """Give what the decoder may rely on; the types of a table that exists are kept."""
-        chosen: tuple[SourceColumn, ...] = ()
-        if topic in self._told:
-            chosen = self._chosen(self._told[topic].table, plain=True)
-        kept = guessable_columns(table) if table is not None else ()
+        known = self._told.get(topic)
+        chosen = self._chosen(known.table, plain=True) if known else ()
+        if table is None:
+            return Declared(known.columns if known else (), chosen)
+        kept = guessable_columns(table)
         names = {column.name for column in kept}
         guessed = (*kept, *(column for column in chosen if column.name not in names))
-        return Declared(self.certain(topic), guessed)
+        told = self.told(topic, table, memory or {})
+        return Declared(told.columns, guessed, told.others)
+
+    def defaults(self, topic: str) -> dict[tuple[str, SourceType], Any]:
+        """Give what rows hold in columns that came after them, where the catalog tells it."""
+        known = self._told[topic].columns if topic in self._told else ()
+        return {(column.name, column.type): column.default for column in known}
 
     def learn(self, topic: str, table: SourceTable, schemas: Iterable[SourceSchema]) -> bool:
         """Look up the columns that had to be inferred; say whether more is known now than before.
@@ -78,38 +101,53 @@ class Declarations:
         """
         inferred = [schema for schema in schemas if schema.inferred]
         told = self._told.get(topic)
-        known = {column.name for column in told.columns} | told.vain if told else set()
-        unknown = {c.name for schema in inferred for c in schema.columns} - known
-        if not unknown:
+        known = {column.name for column in told.columns} if told else set()
+        names = {n for s in inferred for n in (*(c.name for c in s.columns), *s.unseen)}
+        if names <= known or (told is not None and told.batch == self._batch):
             return False
         if any(schema.form is Form.FLAT for schema in inferred) and table.database == table.server:
             table = replace(table, database="")  # a flat row does not name it
-        columns = self._read(table)
-        vain = (unknown | known) - {column.name for column in columns}
-        self._told[topic] = _Told(table, columns, vain, time.monotonic())
+        self._told[topic] = now = _Told(table, self._read(table), self._batch)
+        if now.columns:
+            logger.info("catalog table=%s columns=%d", table, len(now.columns))
         if told is None:
-            return bool(columns) or bool(self._chosen(table, plain=True))
-        return columns != told.columns
+            return bool(now.columns) or bool(self._chosen(table, plain=True))
+        return now.columns != told.columns
 
-    def renewed(self) -> list[str]:
-        """Look again at what was learned a while ago; give the topics for which it has changed.
+    def ask(self, tables: Mapping[str, SourceTable]) -> dict[str, MirrorError]:
+        """Ask the catalog about the tables of some topics, unless it was asked in this batch.
 
-        A catalog that does not tell is no reason to stop: what was learned still holds.
+        Since it is asked after the batch's messages were written, no message is newer than what it
+        says. A table that it does not have any more is as it was.
+
+        Returns:
+            Why it does not tell, for topics where it refuses.
+
+        Raises:
+            SourceDownError: The database does not answer.
         """
-        changed = []
-        for topic, told in self._told.items():
-            if time.monotonic() - told.asked < OLD_SECONDS:
-                continue
-            told.asked = time.monotonic()
+        if not self._asks:
+            return {}
+        told = {
+            topic: self._told.get(topic) or _Told(table, (), self._batch - 1)
+            for topic, table in tables.items()
+        }
+        late = {topic: known for topic, known in told.items() if known.batch != self._batch}
+        refused = {}
+        with ThreadPoolExecutor(ASKING_THREADS, thread_name_prefix="catalog") as threads:
+            answers = {t: threads.submit(self._read, known.table) for t, known in late.items()}
+        for topic, known in late.items():
             try:
-                columns = self._read(told.table)
+                columns = answers[topic].result() or known.columns
             except MirrorError as error:
-                logger.warning("catalog table=%s is not read again: %s", told.table, error)
+                if error.retryable:
+                    raise
+                refused[topic] = error
                 continue
-            if columns and columns != told.columns:
-                told.columns = columns
-                changed.append(topic)
-        return changed
+            if columns != known.columns:
+                logger.info("catalog table=%s columns=%d", known.table, len(columns))
+            self._told[topic] = _Told(known.table, columns, self._batch)
+        return refused
 
     def facts(self, table: SourceTable) -> Mapping[str, ColumnFacts]:
         """Ask the source's catalog what messages do not say; nothing where nobody tells it.
@@ -128,9 +166,15 @@ class Declarations:
             logger.warning("catalog table=%s tells nothing: %s", table, error)
             return {}
 
-    def warn(self, topic: str, table: str, columns: Iterable[SourceColumn]) -> None:
+    def warn(
+        self,
+        topic: str,
+        table: str,
+        columns: Iterable[SourceColumn],
+        certain: Iterable[SourceColumn],
+    ) -> None:
         """Say once which of a table's columns have inferred types."""
-        declared = {column.name for column in self.certain(topic)}
+        declared = {column.name for column in certain}
         if topic in self._told:
             chosen = self._chosen(self._told[topic].table, plain=True)
             declared |= {column.name for column in chosen}
@@ -149,7 +193,6 @@ class Declarations:
         columns: tuple[SourceColumn, ...] = ()
         if url is not None and read is not None:
             columns = read(reveal(url), table, self._config.source.modes)
-            logger.info("catalog table=%s columns=%d", table, len(columns))
         chosen = {column.name: column for column in self._chosen(table, plain=False)}
         told = tuple(chosen.pop(column.name, column) for column in columns)
         return (*told, *chosen.values())

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,8 +11,15 @@ from cdc.columns import ColumnStep, StepKind
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text, view
 from cdc.dialect import ColumnFacts, Dialect
-from cdc.errors import LackingKeyError, MirrorError, SchemaChangeError
-from cdc.model import BACKFILL_PROPERTY, RESERVED, SchemaEvent, SchemaPlace, SourceSchema
+from cdc.errors import LackingKeyError, MirrorError, SchemaChangeError, UnclearTypeError
+from cdc.model import (
+    BACKFILL_PROPERTY,
+    RESERVED,
+    SchemaEvent,
+    SchemaPlace,
+    SourceColumn,
+    SourceSchema,
+)
 from cdc.runtime.declared import Declarations
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.schema import (
@@ -31,8 +38,10 @@ from cdc.schema import (
     key_property,
     log_property,
     mirror_columns,
+    remembered,
     since,
     told_renames,
+    types_property,
 )
 
 logger = logging.getLogger(__name__)
@@ -70,7 +79,9 @@ class Evolution:
         later = since(place, mirrored.events)
         if later and view(schema, later, mirrored.table.schema.column_names) is not None:
             return  # from before: the decoder knows what became of its columns
-        if not self._decision(mirrored, schema, newest=not later).idle:
+        if self._decision(mirrored, schema, newest=not later).idle:
+            self.remember(mirrored)
+        else:
             facts = self._declarations.facts(mirrored.source)
             decision = self._decision(mirrored, schema, newest=not later, facts=facts)
             if decision.refused:
@@ -80,7 +91,8 @@ class Evolution:
                 if lacking:
                     raise LackingKeyError(str(mirrored.source), decision.new_key, lacking)
                 decision = self._decision(mirrored, schema, newest=not later, facts=facts)
-            self._alter(mirrored, schema, place, decision, facts)
+            told = self._told_by(mirrored, schema, newest=not later)
+            self._alter(mirrored, schema, place, decision, facts, told)
             mirrored.known.clear()  # what fitted the old columns need not fit the new ones
         mirrored.known.add(schema)
         mirrored.plan = None
@@ -110,10 +122,58 @@ class Evolution:
     def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
         if not schema.inferred:
             return schema
-        certain = self._declarations.certain(mirrored.topic)
-        fit = fitted(schema, mirrored.table.schema, certain, str(mirrored.source))
-        self._declarations.warn(mirrored.topic, str(mirrored.table.name), fit.columns)
+        declared = self._declarations.of(mirrored.topic, mirrored.table.schema, mirrored.types)
+        fit = fitted(schema, mirrored.table.schema, declared.columns, str(mirrored.source))
+        name = str(mirrored.table.name)
+        self._declarations.warn(mirrored.topic, name, fit.columns, declared.columns)
         return fit
+
+    def remember(self, mirrored: MirroredTable) -> None:
+        """Let a table keep what it was told of its columns' types. Done twice, it is done once."""
+        noted = self._types_property(mirrored, mirrored.table.schema.column_names, {})
+        if any(mirrored.table.properties.get(name) != text for name, text in noted.items()):
+            mirrored.table.set_properties(noted)
+            mirrored.plan = None
+
+    def _told_by(
+        self, mirrored: MirroredTable, schema: SourceSchema, *, newest: bool
+    ) -> dict[str, str]:
+        """Give the property that keeps the types with a schema that the table follows.
+
+        Those of an older one say nothing of columns that are known.
+        """
+        columns = {c.name: c for c in schema.columns if newest or c.name not in mirrored.types}
+        return self._types_property(mirrored, columns, columns)
+
+    def _types_property(
+        self,
+        mirrored: MirroredTable,
+        names: Collection[str],
+        followed: Mapping[str, SourceColumn],
+    ) -> dict[str, str]:
+        """Give the property that keeps the told types of some columns, or those that it follows."""
+        if not self._declarations.tells(mirrored.topic):
+            return {}
+        told = self._declarations.told(mirrored.topic, mirrored.table.schema, mirrored.types)
+        kept = [followed.get(c.name, c) for c in told.columns if c.name in names]
+        return types_property(remembered(mirrored.types, kept, self._dialect))
+
+    def confirm(self, mirrored: MirroredTable) -> bool:
+        """Say whether records were read in the types that the source's catalog tells by now.
+
+        Raises:
+            UnclearTypeError: Nobody can tell in which type they are written.
+        """
+        told = self._declarations.told(mirrored.topic, mirrored.table.schema, mirrored.types)
+        excluded = mirrored.rule.exclude
+        unclear = tuple(str(found) for found in told.unclear if found.column not in excluded)
+        if unclear:
+            raise UnclearTypeError(str(mirrored.source), unclear)
+        declared = self._declarations.of(mirrored.topic, mirrored.table.schema, mirrored.types)
+        if mirrored.plan is not None and mirrored.plan.decode.declared == declared:
+            return True
+        mirrored.plan = None
+        return False
 
     def _decision(
         self,
@@ -158,6 +218,7 @@ class Evolution:
         place: SchemaPlace,
         decision: Decision,
         facts: Mapping[str, ColumnFacts],
+        told: Mapping[str, str],
     ) -> None:
         when = datetime.now(UTC).isoformat(timespec="seconds")
         defaults = self._defaults(mirrored, schema, decision)
@@ -173,7 +234,7 @@ class Evolution:
             if change.kind is ChangeKind.RENAME_COLUMN and change.to is not None
         }
         before = mirrored.events
-        others = identities_property(facts, mirrored.identities, renamed)
+        others = {**told, **identities_property(facts, mirrored.identities, renamed)}
         if renamed or decision.new_key:
             others |= key_property(columns)
         if decision.new_key:
@@ -197,7 +258,11 @@ class Evolution:
         self, mirrored: MirroredTable, schema: SourceSchema, decision: Decision
     ) -> dict[str, str]:
         """Give what old rows hold in new columns, as text."""
-        sources = {column.name: column for column in schema.columns}
+        told = self._declarations.defaults(mirrored.topic)
+        sources = {
+            c.name: c if c.default is not None else replace(c, default=told.get((c.name, c.type)))
+            for c in schema.columns
+        }
         plan = DecodePlan(mirrored.topic, self._dialect, None, frozenset())
         plan = replace(plan, hashed=frozenset(mirrored.rule.hash))
         found = {}

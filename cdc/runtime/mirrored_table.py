@@ -30,7 +30,7 @@ from cdc.model import (
 )
 from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.target_plan import TargetPlan
-from cdc.schema import key_of, read_identities, read_log
+from cdc.schema import TypeMemory, key_of, read_identities, read_log, read_types
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +97,11 @@ class MirroredTable:
     def identities(self) -> dict[str, int]:
         """What the source's catalog knew the columns by."""
         return read_identities(self.table.properties)
+
+    @property
+    def types(self) -> TypeMemory:
+        """The types that the columns had in messages that do not tell them."""
+        return read_types(self.table.properties)
 
     @property
     def identity(self) -> Identity | None:

@@ -79,6 +79,7 @@ class PartitionWork:
     bad: list[BadRecord] = field(default_factory=list)
     bad_records: list[pa.RecordBatch] = field(default_factory=list)
     failure: MirrorError | None = None
+    bare: bool = False  # some records carry no schema
     rekeyed: bool = False  # a record with another key has come
     key_forms: frozenset[str] = frozenset()  # that the table has not met
 
@@ -169,6 +170,7 @@ class PartitionWork:
         decoded = decoder(chunk, self.plan.decode)
         self.tombstones += decoded.tombstones
         self.extra += decoded.extra
+        self.bare |= decoded.bare
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
@@ -308,6 +310,7 @@ class PartitionWork:
             account=account or Account(read=self.read),
             target=self.plan.name,
             bad=self.bad[0] if self.bad else None,
+            bare=self.bare,
             snapshots=tuple(self.snapshots.values()),
             news=news,
             failure=failure,

@@ -21,7 +21,7 @@ from cdc.config import ApplyMode
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
-from cdc.runtime.batch import MOST_CONFLICTS, BatchRunner, OldKeys
+from cdc.runtime.batch import MOST_CONFLICTS, BatchRunner
 from cdc.runtime.newer_changes import Mask, TopicLog, find_overtaken
 from cdc.runtime.quarantined_changes import (
     Place,
@@ -31,6 +31,7 @@ from cdc.runtime.quarantined_changes import (
     read_tableless,
     source_of,
 )
+from cdc.runtime.record_access import OldKeys
 from cdc.runtime.replay_report import TableReplay, staying
 from cdc.runtime.table_rows import TableRows
 from cdc.runtime.tables import Tables

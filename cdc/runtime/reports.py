@@ -43,6 +43,11 @@ class TargetReports:
         return any(p.news is not None for p in self.partitions)
 
     @property
+    def bare(self) -> bool:
+        """Whether some records carry no schema."""
+        return any(p.bare for p in self.partitions)
+
+    @property
     def restless(self) -> bool:
         """Whether these reports are not the last word on their records."""
         # Without a table there is no ledger that could pass the records that cannot be read.

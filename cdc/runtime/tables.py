@@ -149,6 +149,8 @@ class Tables:
             mirrored = self._open(topic, news.table, rule)
             if mirrored is not None:
                 self._evolution.recognise(mirrored, news.schemas)
+                if not self._dry_run:
+                    self._evolution.remember(mirrored)
             elif certain:
                 self._follow_all(topic, news, rule)
 
@@ -172,15 +174,13 @@ class Tables:
         topic, name = target
         if news.quarantine:
             self.quarantine.create()
-        if news.table is not None and self._learn(topic, news.table, news.schemas):
-            return  # the records are read again, and say more then
-        if news.table is None:
-            return
+        if news.table is None or self._learn(topic, news.table, news.schemas):
+            return  # what was learned lets the records say more, when they are read again
         if name is not None:
             self._follow_all(topic, news, self._tables[target].rule, settle)
             return
         self.on_arrival(topic, news.table)
-        self._each_target(topic, news.table, lambda rule: self._follow_all(topic, news, rule))
+        self._each_target(topic, news.table, lambda rule: self._arrive(topic, news, rule))
 
     def reopen(self, target: TargetId) -> None:
         """See what others did to a table."""
@@ -191,10 +191,9 @@ class Tables:
         for target in self.targets(topic):
             self._tables[target].note_partitions(ends)
 
-    def renew(self) -> None:
-        """Take over what the source's catalog tells anew."""
-        for topic in self.declarations.renewed():
-            self._forget_plans(topic)
+    def confirm(self, target: TargetId) -> bool:
+        """Say whether records without a schema were read in the types that the source has."""
+        return self._evolution.confirm(self._tables[target])
 
     def lacking_defaults(self, topic: str | None = None) -> list[MirroredTable]:
         """Give the tables, of one topic or all, whose older rows lack new columns' defaults."""
@@ -262,7 +261,7 @@ class Tables:
                         for name, text in mirrored.rule.types.items()
                     },
                     hashed=frozenset(mirrored.rule.hash),
-                    declared=self.declarations.of(mirrored.topic, table.schema),
+                    declared=self.declarations.of(mirrored.topic, table.schema, mirrored.types),
                     table_key=mirrored.key,
                     key=mirrored.rule.key if mirrored.rule.mode is not ApplyMode.APPEND else (),
                     images=mirrored.rule.mode is ApplyMode.APPEND,
@@ -372,13 +371,15 @@ class Tables:
     def _learn(self, topic: str, source: SourceTable, schemas: tuple[SourceSchema, ...]) -> bool:
         """Look up types that had to be inferred."""
         learned = self.declarations.learn(topic, source, schemas)
-        if learned:
-            self._forget_plans(topic)
+        for target in self.targets(topic) if learned else ():
+            self._tables[target].plan = None
         return learned
 
-    def _forget_plans(self, topic: str) -> None:
-        for target in self.targets(topic):
-            self._tables[target].plan = None
+    def _arrive(self, topic: str, news: News, rule: ResolvedRule) -> None:
+        """Make a table, or open it: records that do not tell their types are read anew then."""
+        assert news.table is not None
+        if self._open(topic, news.table, rule) is None or not self.declarations.tells(topic):
+            self._follow_all(topic, news, rule)
 
     def _follow_all(
         self, topic: str, news: News, rule: ResolvedRule, settle: Settle | None = None

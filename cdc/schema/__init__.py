@@ -26,6 +26,14 @@ from cdc.schema.target import (
     target_name,
     target_pattern,
 )
+from cdc.schema.told_types import (
+    ToldTypes,
+    TypeMemory,
+    read_types,
+    remembered,
+    told_types,
+    types_property,
+)
 from cdc.schema.widening import fitted, guessable_columns, joined
 
 __all__ = [
@@ -38,6 +46,8 @@ __all__ = [
     "Renames",
     "SchemaDifference",
     "Standing",
+    "ToldTypes",
+    "TypeMemory",
     "arrow_schema",
     "arrow_type",
     "check_alone",
@@ -65,6 +75,8 @@ __all__ = [
     "quarantine_schema",
     "read_identities",
     "read_log",
+    "read_types",
+    "remembered",
     "since",
     "source_schema",
     "standing",
@@ -75,4 +87,6 @@ __all__ = [
     "target_name",
     "target_pattern",
     "told_renames",
+    "told_types",
+    "types_property",
 ]

@@ -301,7 +301,7 @@ def one(postgres: str) -> SourceTable:
     return SourceTable("pg", "shop", "public", "one")
 
 
-def test_the_catalog_is_asked_once_and_again_for_a_new_column(
+def test_the_catalog_is_asked_once_in_a_batch_and_again_for_a_new_column(
     postgres: str, one: SourceTable
 ) -> None:
     declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
@@ -312,38 +312,47 @@ def test_the_catalog_is_asked_once_and_again_for_a_new_column(
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("ALTER TABLE public.one ADD COLUMN more numeric(9,3)")
     asked.append(declarations.learn("t", one, [inferred("id", "more")]))
+    declarations.begin()
+    asked.append(declarations.learn("t", one, [replace(inferred("id"), unseen=("more",))]))
 
-    assert asked == [True, False, False, True]
+    assert asked == [True, False, False, False, True]
     assert [column.name for column in declarations.of("t").columns] == ["id", "at", "more"]
 
 
-def test_a_changed_type_is_noticed_after_a_while(
-    postgres: str, one: SourceTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceTable) -> None:
     declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
     declarations.learn("t", one, [inferred("id", "at")])
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("ALTER TABLE public.one ALTER id TYPE bigint")
 
-    before = declarations.renewed()
-    monkeypatch.setattr("cdc.runtime.declared.OLD_SECONDS", 0.0)
-    after = declarations.renewed()
+    declarations.ask({"t": one})
+    before = declarations.of("t").columns[0]
+    declarations.begin()
+    declarations.ask({"t": one})
 
-    assert (before, after) == ([], ["t"])
-    assert declarations.certain("t")[0] == SourceColumn("id", SourceType("int64"))
+    assert before == SourceColumn("id", SourceType("int32"))
+    assert declarations.of("t").columns[0] == SourceColumn("id", SourceType("int64"))
 
 
-def test_a_table_that_is_gone_keeps_what_was_learned_of_it(
-    postgres: str, one: SourceTable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: SourceTable) -> None:
     declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
     declarations.learn("t", one, [inferred("id", "at")])
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("DROP TABLE public.one")
-    monkeypatch.setattr("cdc.runtime.declared.OLD_SECONDS", 0.0)
+    declarations.begin()
 
-    assert declarations.renewed() == []
-    assert len(declarations.certain("t")) == 2
+    assert declarations.ask({"t": one}) == {}
+    assert len(declarations.of("t").columns) == 2
+
+
+def test_a_catalog_of_another_database_refuses_and_says_so(postgres: str, one: SourceTable) -> None:
+    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+
+    refused = declarations.ask({"t": replace(one, database="other"), "u": one})
+
+    assert isinstance(refused["t"], SourceCatalogError)
+    assert refused.keys() == {"t"}
+    assert declarations.topics == ("u",)
 
 
 def test_a_database_that_is_down_when_types_are_needed_stops_the_run_for_another_try(

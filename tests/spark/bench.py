@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
+from cdc.dialect import Dialect
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.observe import BatchProgress
@@ -40,11 +41,15 @@ class Bench:
     """One run of a mirror: what a restarted process would be is another bench."""
 
     def __init__(
-        self, spark: SparkSession, config: MirrorConfig, catalog: str | None = None
+        self,
+        spark: SparkSession,
+        config: MirrorConfig,
+        catalog: str | None = None,
+        dialect: Dialect | None = None,
     ) -> None:
         self.spark = spark
         self._catalog = catalog or config.name
-        dialect = DIALECTS[config.source.connector]
+        dialect = dialect or DIALECTS[config.source.connector]
         self.tables = Tables(config, dialect, IcebergCatalog(spark, self._catalog))
         self.runner = BatchRunner(
             spark, config.name, dialect, self.tables, self._reread, self._old_key, self._held
