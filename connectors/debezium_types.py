@@ -5,6 +5,8 @@ that a message without a schema is read as the same message with one.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
+from math import isfinite
 
 from cdc.model import SourceColumn, SourceType
 
@@ -104,3 +106,25 @@ def bits(length: int) -> SourceType:
 def words(logical: str, allowed: str) -> SourceType:
     """Give the type of a column that holds one word, or several, of a list."""
     return SourceType("string", logical, (("allowed", allowed),))
+
+
+def plain_default(kind: SourceType, text: str | None) -> bool | int | float | str | None:
+    """Give a constant as messages would write it; None for what is no plain number or text."""
+    if text is None or kind.logical is not None or kind.parameters:
+        return None
+    if kind == STRING:
+        return text
+    if kind == BOOLEAN:
+        return _WORDS_OF_BOOLEANS.get(text.lower())
+    with suppress(ValueError):
+        if kind in (INT16, INT32, INT64):
+            return int(text)
+        if kind in (FLOAT, DOUBLE) and isfinite(float(text)):
+            return float(text)
+    return None
+
+
+_WORDS_OF_BOOLEANS = {
+    **dict.fromkeys(("t", "true", "1", "b'1'"), True),
+    **dict.fromkeys(("f", "false", "0", "b'0'"), False),
+}

@@ -28,7 +28,8 @@ MODES: Mapping[str, str] = {
 REFUSALS = frozenset({1044, 1045, 1049, 1142, 1143, 1227, 1698})
 
 _COLUMNS = """
-    SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION
+    SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, COLUMN_DEFAULT, EXTRA, VERSION(),
+           NUMERIC_PRECISION, NUMERIC_SCALE, DATETIME_PRECISION
     FROM information_schema.COLUMNS
     WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
     ORDER BY ORDINAL_POSITION
@@ -39,6 +40,7 @@ _FACTS = """
     WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
 """
 _OPTION = re.compile(r"'((?:[^']|'')*)'")
+_NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _UNSIGNED_DIGITS = 20  # of 2^64 - 1
 
 
@@ -49,6 +51,7 @@ class CatalogColumn:
     name: str
     kind: str
     whole: str  # the type as it is written, such as int(8) unsigned zerofill
+    default: str | None  # of a constant, its text
     precision: int
     scale: int
     digits: int  # behind the second
@@ -70,11 +73,21 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
     rows = _asked(url, table, _COLUMNS)
     settings = {**MODES, **modes}
     found = [
-        CatalogColumn(str(name), str(kind).lower(), str(whole), *(int(n or 0) for n in numbers))
-        for name, kind, whole, *numbers in rows
+        CatalogColumn(
+            str(name),
+            str(kind).lower(),
+            str(whole),
+            _constant(default, str(extra), "mariadb" in str(version).lower()),
+            *(int(n or 0) for n in numbers),
+        )
+        for name, kind, whole, default, extra, version, *numbers in rows
     ]
-    described = ((column.name, _source_type(column, settings)) for column in found)
-    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
+    described = ((column, _source_type(column, settings)) for column in found)
+    return tuple(
+        SourceColumn(column.name, kind, default=debezium.plain_default(kind, column.default))
+        for column, kind in described
+        if kind is not None
+    )
 
 
 def facts(url: str, table: SourceTable) -> dict[str, ColumnFacts]:
@@ -119,6 +132,18 @@ def connected(url: str, asked: str) -> "Iterator[Cursor]":
         if down:
             raise SourceDownError("The database", reason) from error
         raise SourceCatalogError(asked, reason) from error
+
+
+def _constant(default: str | None, extra: str, mariadb: bool) -> str | None:
+    """Read a default that is a constant; MariaDB writes it as SQL, MySQL as the text itself."""
+    if default is None or "default_generated" in extra.lower():
+        return None
+    if not mariadb:
+        return default
+    if _NUMBER.fullmatch(default):
+        return default
+    quoted = _OPTION.fullmatch(default)
+    return quoted[1].replace("''", "'") if quoted and "\\" not in default else None
 
 
 def _source_type(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType | None:

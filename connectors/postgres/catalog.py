@@ -36,7 +36,7 @@ _UNKNOWN_LENGTH = 2**31 - 1  # what the driver says of a varbit without a length
 _HEADER = 4  # PostgreSQL counts it into the modifiers of numeric
 
 _COLUMNS = """
-    SELECT a.attname, a.atttypid::bigint, a.atttypmod
+    SELECT a.attname, a.atttypid::bigint, a.atttypmod, (a.attmissingval::text::text[])[1]
     FROM pg_catalog.pg_attribute a
     JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -96,12 +96,19 @@ def columns(url: str, table: SourceTable, modes: Mapping[str, str]) -> tuple[Sou
     """
     with _connected(url, table) as connection:
         found = connection.execute(_COLUMNS, _names(table)).fetchall()
-        oids = {"oids": [oid for _, oid, _ in found]}
+        oids = {"oids": [oid for _, oid, *_ in found]}
         rows = connection.execute(_TYPES, oids).fetchall()
     types = {row[0]: CatalogType(*row) for row in rows}
     settings = {**MODES, **modes}
-    described = ((name, _source_type(types, oid, typmod, settings)) for name, oid, typmod in found)
-    return tuple(SourceColumn(name, kind) for name, kind in described if kind is not None)
+    described = (
+        (name, _source_type(types, oid, typmod, settings), old) for name, oid, typmod, old in found
+    )
+    # What rows hold that were there before the column: exact, though not of every default.
+    return tuple(
+        SourceColumn(name, kind, default=debezium.plain_default(kind, old))
+        for name, kind, old in described
+        if kind is not None
+    )
 
 
 def facts(url: str, table: SourceTable) -> dict[str, ColumnFacts]:

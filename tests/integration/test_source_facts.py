@@ -47,6 +47,51 @@ def test_comments_and_numbers_of_columns_are_read(connector: str, open_source: O
     assert read(source.endpoint.url, replace(table, table="no_such")) == {}
 
 
+def defaults(source: Source, schema: str) -> dict[str, object]:
+    read = DIALECTS[source.connector].columns
+    assert read is not None
+    table = SourceTable(source.name, source.name, schema, "items")
+    found = read(source.endpoint.url, table, {})
+    return {column.name: column.default for column in found if column.name != "id"}
+
+
+def test_postgres_tells_what_old_rows_hold_in_a_new_column(open_source: OpenSource) -> None:
+    source = open_source("postgres")
+    source.execute(
+        "CREATE TABLE items (id int DEFAULT 1)",
+        "ALTER TABLE items ADD COLUMN a int DEFAULT 7, ADD COLUMN b text DEFAULT 'it''s'",
+        "ALTER TABLE items ADD COLUMN c bool DEFAULT true, ADD COLUMN d float8 DEFAULT 0.5",
+        "ALTER TABLE items ADD COLUMN e timestamp DEFAULT now(), ADD COLUMN f int",
+        "ALTER TABLE items ALTER COLUMN f SET DEFAULT 5",  # old rows stay without
+    )
+
+    assert defaults(source, "public") == {
+        "a": 7,
+        "b": "it's",
+        "c": True,
+        "d": 0.5,
+        **dict.fromkeys("ef"),
+    }
+
+
+@pytest.mark.parametrize("connector", ["mariadb", "mysql"])
+def test_constant_defaults_are_told(connector: str, open_source: OpenSource) -> None:
+    source = open_source(connector)
+    source.execute(
+        "CREATE TABLE items (id int PRIMARY KEY, a int DEFAULT 7, b varchar(9) DEFAULT 'it''s', "
+        "c double DEFAULT -0.5, d varchar(9) DEFAULT '7', e varchar(9) DEFAULT NULL, "
+        "f varchar(40) DEFAULT (uuid()), g datetime DEFAULT '2024-01-01', h int)"
+    )
+
+    assert defaults(source, source.name) == {
+        "a": 7,
+        "b": "it's",
+        "c": -0.5,
+        "d": "7",
+        **dict.fromkeys("efgh"),
+    }
+
+
 @pytest.mark.parametrize("connector", ["postgres", "mariadb", "mysql"])
 def test_a_number_stays_with_its_table_under_another_name(
     connector: str, open_source: OpenSource
