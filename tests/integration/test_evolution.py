@@ -4,7 +4,7 @@ Each case is one table of one database. The outcomes stand in `column_changes`.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from pyspark.sql import SparkSession
@@ -50,12 +50,12 @@ def evolved(stack: Stack, spark: SparkSession, configure: Configure) -> Iterator
             opened[name] = database = EvolvingDatabase(stack, name)
             database.create()
             config = configure(
-                topics=f'{database.server("json")}.{database.schema}.*", '
-                f'"{database.server("avro")}.{database.schema}.*',
+                topics='", "'.join(f"{database.server(f)}.{database.schema}.*" for f in FORMATS),
                 servers=stack.kafka.bootstrap_servers,
                 connector=name,
                 more=database.settings(),
             )
+            config = replace(config, source=replace(config.source, url=database.url))
             summary = database.mirror(spark, config)
             done[name] = Evolved(database, Mirrored(config), summary)
         return done[name]
@@ -81,7 +81,7 @@ def test_a_change_of_columns_does_what_the_policy_promises(
 ) -> None:
     found = evolved(name)
     database, mirrored = found.database, found.mirrored
-    wanted = outcome(case.change, case.policy)
+    wanted = outcome(case.change, case.policy, name, format_)
     topic = database.topic(format_, case.table)
 
     rows = mirrored.rows(database.server(format_), case.table)
