@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
-from pyiceberg.schema import Schema
+from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import IcebergType, NestedField
 
 from cdc.columns import ColumnStep
@@ -175,7 +175,8 @@ class IcebergTable:
                 self.java.io().deleteFile(file.path)
 
     def _java_type(self, kind: IcebergType) -> Any:
-        schema = Schema(NestedField(1, "x", kind, required=False))
+        # Within the type, too, each part needs a number of its own.
+        schema = assign_fresh_schema_ids(Schema(NestedField(1, "x", kind, required=False)))
         return self._schema_parser.fromJson(schema.model_dump_json()).findType("x")
 
     def _class(self, name: str) -> Any:

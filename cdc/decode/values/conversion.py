@@ -75,9 +75,10 @@ def _nested(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
         return _maps(raw, source, target)
     if source.kind != "struct" or not pa.types.is_struct(target):
         raise pa.ArrowInvalid(f"{source} cannot be {target}")
-    # A struct may have got more members since, and the table never loses one.
+    # Either side may have members that the other lacks: the table never loses one, and where its
+    # policy ignores new ones it gets none. A struct of which nothing would be left is another one.
     told = {field.name: field.type for field in source.fields}
-    if not told.keys() <= {member.name for member in target}:
+    if told.keys().isdisjoint(member.name for member in target):
         raise pa.ArrowInvalid(f"{source} cannot be {target}")
     members = [
         convert(_member(raw, member.name), told[member.name], member.type)
