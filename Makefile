@@ -19,6 +19,9 @@ JAVA_VERSION := 17
 SYNCED := .venv/.stamp-synced
 JAVA_FOUND := .venv/.stamp-java
 
+# Two processes: the tests with servers wait much, and the others fill the time.
+IN_PARALLEL := --numprocesses 2 --dist loadgroup
+
 # Shell functions of the set-up recipes.
 define FUNCTIONS
 give_up() { printf 'make: %s\n' "$$*" >&2; exit 1; }
@@ -38,7 +41,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast conformance differential chaos bench-decode bench-apply lint format lock docker clean
+.PHONY: help setup demo test test-fast conformance evolution differential chaos bench-decode bench-apply lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -49,15 +52,18 @@ demo: setup ## Mirror a real database here; ARGS="--keep" and others go to `data
 	@.venv/bin/database-mirror demo $(ARGS)
 
 test: setup lint ## Check everything: style, types and all tests; ARGS go to pytest.
-	@.venv/bin/pytest $(ARGS)
+	@.venv/bin/pytest $(IN_PARALLEL) $(ARGS)
 
 test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/pytest tests/unit $(ARGS)
+	.venv/bin/pytest $(IN_PARALLEL) tests/unit $(ARGS)
 
 conformance: setup ## Play every case of tests/conformance in every way, and print the matrix.
 	@CONFORMANCE_ALL=1 .venv/bin/pytest tests/conformance -q --tb=no $(ARGS)
+
+evolution: setup ## Every change of columns, policy and format on real databases, live and down.
+	@EVOLUTION_ALL=1 .venv/bin/pytest tests/integration/test_evolution.py $(ARGS)
 
 differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n DDL=30.
 	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) --ddl $(or $(DDL),0) \

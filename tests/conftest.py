@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cdc.cli.logs import OURS
 from cdc.config import MirrorConfig
 
 if TYPE_CHECKING:
@@ -31,6 +32,13 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "fuzz", "conformance", "spark", "integration", "chaos")
+# Of two processes, one has the Spark of the tests without servers, and one has the servers.
+GROUPS = {
+    "conformance": "spark",
+    "spark": "spark",
+    "integration": "servers",
+    "chaos": "servers",
+}
 
 Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]
@@ -44,7 +52,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(TESTS).parts[0]
         if folder in MARKED:
             item.add_marker(folder)
+        if folder in GROUPS:
+            item.add_marker(pytest.mark.xdist_group(GROUPS[folder]))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """Undo what a command that runs within a test does to the log."""
+    loggers = [logging.getLogger(name) for name in (None, *OURS)]
+    before = [(logger, logger.level, [*logger.handlers]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

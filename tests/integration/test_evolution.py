@@ -1,6 +1,7 @@
 """Every change of columns, under every policy, in every wire format, from real databases.
 
-Each case is one table of one database. The outcomes stand in `column_changes`.
+Each case is one table of one database. The outcomes stand in `column_changes`. `make evolution`
+runs them all, `make test` a choice that has each change, policy and format; see `cases`.
 """
 
 from collections.abc import Callable, Iterator

@@ -73,6 +73,7 @@ def test_a_table_in_the_folder_of_another_mirrors_table_is_not_made(
     one.apply(insert({"id": 1, "name": "a"}, offset=0))
     files = metadata_files(tmp_path)
     caplog.set_level(logging.INFO, "cdc.commit.catalog")
+    caplog.clear()
 
     other.apply(insert({"id": 1, "name": "a"}, offset=0))
 
