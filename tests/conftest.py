@@ -32,13 +32,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "fuzz", "conformance", "spark", "integration", "chaos")
-# Of two processes, one has the Spark of the tests without servers, and one has the servers.
-GROUPS = {
-    "conformance": "spark",
-    "spark": "spark",
-    "integration": "servers",
-    "chaos": "servers",
-}
+# What a process has only once. Of two processes, one has the servers and a Spark for the tests with
+# servers, the other a Spark for those without.
+SHARED = ("stack", "spark")
+SPREAD = ("unit", "fuzz")  # each test goes where there is time
 
 Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]
@@ -52,8 +49,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(TESTS).parts[0]
         if folder in MARKED:
             item.add_marker(folder)
-        if folder in GROUPS:
-            item.add_marker(pytest.mark.xdist_group(GROUPS[folder]))
+        if folder not in SPREAD:
+            needed = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
+            item.add_marker(pytest.mark.xdist_group(needed[0] if needed else item.path.stem))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
 
 
