@@ -46,17 +46,17 @@ class TableRenames:
         """Find the tables that a source without one had under another name.
 
         The config may tell that name; otherwise the catalog tells that a table which is open has
-        gone, and this one is it.
+        gone, and this one is it. A parked one counts: its new name has to wait for it.
         """
         rule = self._config.tables.rule_for(source.schema, source.table)
         if rule.renamed_from:
             return self._told(topic, source, rule.renamed_from)
-        tables = self._tables
-        for mirrored in tables.opened:
+        known = self._tables.known
+        for mirrored in known:
             standing = self._standing(mirrored)
             here = standing.name == (source.schema, source.table)
             if standing.fate is Fate.RENAMED and here and mirrored.topic != topic:
-                return [tables[target] for target in tables.targets(mirrored.topic)]
+                return [other for other in known if other.topic == mirrored.topic]
         return []
 
     def may_be_passing(self, source: SourceTable) -> list[MirroredTable]:
@@ -67,7 +67,7 @@ class TableRenames:
         found = self._tables.watch.found
         if found is None or not found.lacks(source):
             return []
-        return [m for m in self._tables.opened if self._standing(m).fate is Fate.RENAMED]
+        return [m for m in self._tables.known if self._standing(m).fate is Fate.RENAMED]
 
     def policy(self, former: Sequence[MirroredTable], source: SourceTable) -> SchemaChange:
         """Say what the rule of the old name wants.

@@ -104,6 +104,11 @@ class Tables:
         """All tables that are open and not parked."""
         return [table for target, table in self._tables.items() if target not in self.parked]
 
+    @property
+    def known(self) -> list[MirroredTable]:
+        """All tables that were opened, also those that are parked since."""
+        return [*self._tables.values()]
+
     def forget(self, target: TargetId) -> None:
         """Close a table."""
         del self._tables[target]

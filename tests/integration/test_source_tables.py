@@ -109,6 +109,12 @@ class Shop:
         report = check_mirror(self.config(more))
         return [plan for plan in report.tables if plan.topic == self.topic(table)]
 
+    def parked(self, table: str) -> str | None:
+        """Say why the table of a topic is parked, if it is."""
+        with open_status(self.config()) as reader:
+            tables = [t for t in reader.status().tables if t.topic == self.topic(table)]
+        return next((t.parked for t in tables), None)
+
     def notes(self) -> list[str]:
         with open_status(self.config()) as reader:
             tables = [t for t in reader.status().tables if t.topic.startswith(self.source.name)]
@@ -180,8 +186,8 @@ def test_a_table_that_is_renamed_while_the_mirror_runs_goes_on_under_its_new_nam
     with shop.running():
         shop.source.execute("INSERT INTO orders VALUES (4, 'four')")
         until(lambda: len(shop.rows("orders")) == 4)
+        shop.change("orders", "UPDATE orders SET v = 'old name' WHERE id = 1")
         shop.source.execute(
-            "UPDATE orders SET v = 'old name' WHERE id = 1",
             "ALTER TABLE orders RENAME TO sales",
             "UPDATE sales SET v = 'new name' WHERE id = 2",
             "INSERT INTO sales VALUES (5, 'five')",
@@ -193,6 +199,26 @@ def test_a_table_that_is_renamed_while_the_mirror_runs_goes_on_under_its_new_nam
     assert not shop.exists("orders")
     shop.assert_equal("sales")
     shop.assert_equal("other")
+
+
+def test_a_renamed_table_waits_for_what_is_parked_under_its_old_name(shop: Shop) -> None:
+    with shop.running('[tables.defaults]\nschema_policies = { add_column = "fail" }'):
+        shop.change("orders", "UPDATE orders SET v = 'old columns' WHERE id = 1")
+        shop.source.execute("ALTER TABLE orders ADD COLUMN x int")
+        shop.change("orders", "INSERT INTO orders VALUES (4, 'four', 4)")
+        until(lambda: shop.parked("orders") is not None)
+        shop.source.execute(
+            "ALTER TABLE orders RENAME TO sales",
+            "DELETE FROM sales WHERE id = 2",
+            "INSERT INTO sales VALUES (5, 'five', 5)",
+        )
+        until(lambda: shop.parked("sales") is not None)
+
+    assert "goes on as soon as everything" in (shop.parked("sales") or "")
+    assert not shop.exists("sales")
+    assert shop.run().exit_code == 0
+    assert not shop.exists("orders")
+    shop.assert_equal("sales")
 
 
 def test_a_dropped_table_stays_and_its_status_says_so(shop: Shop) -> None:
