@@ -308,7 +308,7 @@ class BatchRunner:
             for target, conflict in lost.items():
                 logger.warning("written again table=%s reason=%s", target[1], conflict)
                 self._remove_rows(reports[target])
-                self._tables.reopen(target)
+                self._tables[target].reopen()
                 plan.forget(target)
             reports = self._evolve(
                 self._write_again([reports[target] for target in lost], plan), plan

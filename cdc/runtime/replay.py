@@ -138,7 +138,7 @@ class Replayer:
                 return self._attempt(target, records, outcome)
             except CommitConflictError as conflict:
                 logger.warning("replayed again table=%s reason=%s", target[1], conflict)
-                self._tables.reopen(target)
+                self._tables[target].reopen()
         return self._attempt(target, records, outcome)
 
     def _attempt(self, target: TargetId, records: pa.Table, outcome: TableReplay) -> TableReplay:

@@ -187,10 +187,6 @@ class Tables:
         self.on_arrival(topic, news.table)
         self._each_target(topic, news.table, lambda rule: self._arrive(topic, news, rule))
 
-    def reopen(self, target: TargetId) -> None:
-        """See what others did to a table."""
-        self._tables[target].reopen()
-
     def note_partitions(self, topic: str, ends: Mapping[int, int]) -> None:
         """Tell the tables of a topic how many partitions it has, and where each ends."""
         for target in self.targets(topic):

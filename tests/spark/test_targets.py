@@ -68,7 +68,7 @@ def test_a_target_that_lags_gets_what_it_lacks_and_the_other_nothing_twice(
             bench.apply(*batch)
     before = bench.snapshots(f"{table.server}.orders_now")
     for target in (now, lean):
-        bench.tables.reopen(target)
+        bench.tables[target].reopen()
     bench.apply(*batch, insert({"id": 2, "name": "c"}, table=table, offset=2))
 
     assert bench.rows(f"{table.server}.orders_now") == [
