@@ -41,8 +41,11 @@ Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark by folder, and put what needs no servers first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark by folder, and put what needs no servers first.
+
+    Among several processes what must stay together comes first, and the rest fills the time.
+    """
     for item in items:
         if not item.path.is_relative_to(TESTS):
             continue
@@ -53,6 +56,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             needed = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
             item.add_marker(pytest.mark.xdist_group(needed[0] if needed else item.path.stem))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
+    if hasattr(config, "workerinput"):
+        items.sort(key=_group_place)
+
+
+def _group_place(item: pytest.Item) -> int:
+    mark = item.get_closest_marker("xdist_group")
+    if mark is None:
+        return len(SHARED) + 1
+    return SHARED.index(mark.args[0]) if mark.args[0] in SHARED else len(SHARED)
 
 
 @pytest.fixture(autouse=True)

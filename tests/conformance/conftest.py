@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.conformance.all_cases import CASES
-from tests.conformance.matrix import ALL, columns, table_of
+from tests.conformance.matrix import ALL, Column, columns, table_of
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -22,7 +22,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in terminalreporter.getreports(how):
             cell = dict(report.user_properties).get("cell")
             if cell is not None:
-                outcome[cell] = sign
+                name, *column = cell
+                outcome[name, Column(*column)] = sign
     if outcome:
         terminalreporter.section("conformance")
         terminalreporter.write_line("\n".join(table_of(outcome, CASES, columns())))

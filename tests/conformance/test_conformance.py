@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_case_holds(
     column: Column,
     record_property: Callable[[str, object], None],
 ) -> None:
-    record_property("cell", (case.name, column))
+    record_property("cell", (case.name, *astuple(column)))  # plain, to go between processes
 
     wrong = run(column)[case.name]
 
