@@ -41,6 +41,7 @@ Configure = Callable[..., MirrorConfig]
 OpenSource = Callable[[str], "Source"]
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark by folder, and put what needs no servers first.
 
