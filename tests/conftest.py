@@ -54,11 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if folder in MARKED:
             item.add_marker(folder)
         if folder not in SPREAD:
-            needed = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
-            item.add_marker(pytest.mark.xdist_group(needed[0] if needed else item.path.stem))
+            item.add_marker(pytest.mark.xdist_group(_group(item, folder)))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
     if hasattr(config, "workerinput"):
         items.sort(key=_group_place)
+
+
+def _group(item: pytest.Item, folder: str) -> str:
+    """Name the tests that an item stays together with."""
+    if folder == "chaos":
+        return folder  # it needs no Spark, and kills servers: better those of its own process
+    needed = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
+    return needed[0] if needed else item.path.stem
 
 
 def _group_place(item: pytest.Item) -> int:
