@@ -1,6 +1,7 @@
 """A database whose tables' columns change, in three wire formats, under one mirror.
 
-Half of its tables change while the mirror runs, the other half while it is down.
+Half of its tables change while the mirror runs, the other half while it is down. Each table goes
+through the connector of one format.
 """
 
 import copy
@@ -8,7 +9,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,31 +51,33 @@ PATIENCE_SECONDS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One table: what happens to it, when, and what it promises."""
+    """One table: what happens to it, when, how it is told, and what it promises."""
 
     round: str
     change: Change
     policy: str
+    format: str
 
     @property
     def table(self) -> str:
-        return f"{self.round}_{self.change.name}_{self.policy}"
+        return f"{self.round}_{self.change.name}_{self.policy}_{self.format}"
 
 
 def cases(database: str) -> list[Case]:
     """List the tables of a database: all, or those that `make test` has time for.
 
-    There a change under a policy happens while the mirror runs on one of the databases, and while
-    it is down on the other.
+    There a change under a policy happens once on each database: while the mirror runs on one of
+    them, while it is down on the other, and in another format.
     """
     turn = DATABASES.index(database)
     return [
-        Case(round_, change, policy)
-        for number, round_ in enumerate(ROUNDS, turn)
-        for line, change in enumerate(CHANGES, number)
+        Case(round_, change, policy, format_)
+        for when, round_ in enumerate(ROUNDS)
+        for line, change in enumerate(CHANGES, turn)
         if change.happens_in(database)
         for place, policy in enumerate(POLICIES, line)
-        if place % 2 == 0 or ALL in os.environ
+        for how, format_ in enumerate(FORMATS)
+        if ALL in os.environ or (place % len(ROUNDS) == when and place % len(FORMATS) == how)
     ]
 
 
@@ -121,11 +124,14 @@ class EvolvingDatabase:
     def topic(self, format_: str, table: str) -> str:
         return f"{self.server(format_)}.{self.schema}.{table}"
 
+    def topic_of(self, case: Case) -> str:
+        return self.topic(case.format, case.table)
+
     def settings(self) -> str:
         """Write what the mirror's config says of the tables."""
         rules = [
-            *((f"*_{c.name}_{p}", p, c.renames) for c in CHANGES if c.renames for p in POLICIES),
-            *((f"*_{policy}", policy, {}) for policy in POLICIES),
+            *((f"*_{c.name}_{p}_*", p, c.renames) for c in CHANGES if c.renames for p in POLICIES),
+            *((f"*_{policy}_*", policy, {}) for policy in POLICIES),
         ]
         lines = ['[stream]\ntrigger = "1 second"', f'[registry]\nurl = "{self.stack.registry.url}"']
         for pattern, policy, renames in rules:
@@ -142,35 +148,35 @@ class EvolvingDatabase:
         self._run(*created, f"CREATE TABLE {LAST} (id int PRIMARY KEY)")
         avro = self.stack.registry.avro_converter()
         same = "database.dbname" if self.database == "postgres" else "database.include.list"
-        tables = f"{self.schema}.*"
-        self._readers["json"].register(tables)
-        self._readers["avro"].register(tables, **avro, **{same: self._source.name})
-        self._readers["bare"].register(tables, **BARE, **{same: self._source.name})
-        self._wait_for_records({case.table: 4 for case in self.cases})
+        for format_, settings in (("json", {}), ("avro", avro), ("bare", BARE)):
+            tables = f"{self.schema}.*_{format_}", f"{self.schema}.{LAST}"
+            self._readers[format_].register(*tables, **settings, **{same: self._source.name})
+        self._wait_for_records({self.topic_of(case): 4 for case in self.cases})
 
     def change(self, round_: str) -> None:
         """Change the tables of a round, and wait until Kafka has all of it."""
         chosen = [case for case in self.cases if case.round == round_]
         self._run(*(sql for case in chosen for sql in case.change.before_sql(case.table)))
         # PostgreSQL's connector reads the key of a table when it meets its first change.
-        self._wait_for_records({case.table: BEFORE_RECORDS for case in chosen})
+        self._wait_for_records({self.topic_of(case): BEFORE_RECORDS for case in chosen})
         for case in chosen:
             self._run(*case.change.change_sql(case.table, self.database))
-        self._wait_for_records({c.table: c.change.records(self.database) for c in chosen})
+        self._wait_for_records({self.topic_of(c): c.change.records(self.database) for c in chosen})
         # Whoever has this row has been able to read all the others.
         number = ROUNDS.index(round_)
         self._run(f"INSERT INTO {LAST} VALUES ({number})")
-        self._wait_for_records({LAST: number + 1})
+        self._wait_for_records({self.topic(format_, LAST): number + 1 for format_ in FORMATS})
 
     def mirror(self, spark: SparkSession, config: MirrorConfig) -> RunSummary:
         """Let the mirror run through both rounds; give what its last run did."""
         catalog = load_catalog(config.name, **config.catalog.properties())
         with self.parked_noted():
             with running(Mirror(spark, config, stop := threading.Event()), stop):
-                first = next(case.table for case in self.cases if case.round == "live")
-                self._wait_for_mirror(catalog, first, 4)
+                live = [case for case in self.cases if case.round == "live"]
+                firsts = {case.format: (self.server(case.format), case.table) for case in live}
+                wait_for_rows(catalog, firsts.values(), 4)
                 self.change("live")
-                self._wait_for_mirror(catalog, LAST, 1)
+                wait_for_rows(catalog, [(self.server(f), LAST) for f in FORMATS], 1)
             self.change("down")
             return Mirror(spark, config, threading.Event()).run(once=True)
 
@@ -216,9 +222,8 @@ class EvolvingDatabase:
             for statement in statements:
                 client.run(statement)
 
-    def _wait_for_records(self, counts: Mapping[str, int]) -> None:
-        """Wait until Kafka has so many records of each table, in all formats."""
-        wanted = {self.topic(f, table): n for f in FORMATS for table, n in counts.items()}
+    def _wait_for_records(self, wanted: Mapping[str, int]) -> None:
+        """Wait until Kafka has so many records of each topic."""
         servers = {"bootstrap.servers": self.stack.kafka.bootstrap_servers}
 
         def lacking() -> list[str]:
@@ -238,12 +243,10 @@ class EvolvingDatabase:
 
         wait_until_empty(lacking)
 
-    def _wait_for_mirror(self, catalog: Catalog, table: str, rows: int) -> None:
-        def lacking() -> list[str]:
-            names = [(self.server(format_), table) for format_ in FORMATS]
-            return [str(name) for name in names if row_count(catalog, name) < rows]
 
-        wait_until_empty(lacking)
+def wait_for_rows(catalog: Catalog, tables: Iterable[tuple[str, str]], rows: int) -> None:
+    """Wait until each of the tables has so many rows."""
+    wait_until_empty(lambda: [str(name) for name in tables if row_count(catalog, name) < rows])
 
 
 def row_count(catalog: Catalog, name: tuple[str, str]) -> int:
