@@ -118,7 +118,10 @@ def test_two_times_of_one_column_are_redundant() -> None:
     ],
 )
 def test_fields_that_differ_stand_beside_each_other(texts: tuple[str, ...]) -> None:
-    TableRule(match="a.b", partition=texts)
+    rule = TableRule(match="a.b", partition=texts)
+
+    assert rule.partition is not None
+    assert [str(field) for field in partition_fields(rule.partition)] == list(texts)
 
 
 def test_a_target_has_partition_fields_of_its_own() -> None:
