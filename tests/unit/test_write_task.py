@@ -1,122 +1,56 @@
 """One task of the write step, from record batches to files and reports."""
 
 import pickle
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.config import DeleteKind, RecordFormat, ResolvedRule
-from cdc.decode import Wire, key_forms
-from cdc.errors import MissingValueError, SpreadKeyError
+from cdc.config import DeleteKind, ResolvedRule
+from cdc.errors import SpreadKeyError
 from cdc.model import (
-    MISSING,
     NO_POSITION,
     Account,
     FileKind,
     News,
     PartitionMark,
-    PartitionReport,
-    SourceTable,
     Truncate,
 )
-from cdc.runtime.quarantine import QuarantinePlan
-from cdc.runtime.target_plan import TargetPlan
 from cdc.runtime.write_task import WriteTask
-from cdc.schema import arrow_schema, quarantine_schema
-from cdc.write import FileWriter
 from connectors import DIALECTS
 from tests.unit.messages import (
     MADE_AT,
     ORDERS,
-    Message,
     Table,
     column,
     delete,
     insert,
-    planned,
     record_batch,
     snapshot_row,
     tombstone,
     truncate,
     update,
 )
-
-POSTGRES = DIALECTS["postgres"]
-EQUALITY = ResolvedRule(deletes=DeleteKind.EQUALITY)
-INVOICES = Table(name="invoices")
-WIDER = Table((*ORDERS.columns, column("size", "int32")))
-ORDERS_SOURCE = SourceTable("srv", "shop", "public", "orders")
-
-
-class Tables:
-    """The tables of a test, in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TargetPlan:
-        met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
-        decode = planned(met, POSTGRES)
-        writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
-        forms = key_forms(pa.array([m.key for m in met], pa.binary())) | {"plain"}
-        settings = {"key_forms": forms, **settings}
-        return TargetPlan(decode=decode, key=table.key, writer=writer, **settings)
-
-    @property
-    def quarantine(self) -> FileWriter:
-        schema = arrow_schema(quarantine_schema(), "quarantine")
-        return FileWriter(f"{self.folder}/quarantine", schema, {})
-
-    @property
-    def files(self) -> list[Path]:
-        return list(self.folder.rglob("*.parquet"))
+from tests.unit.write_tasks import (
+    EQUALITY,
+    INVOICES,
+    ORDERS_SOURCE,
+    POSTGRES,
+    WIDER,
+    Tables,
+    orders,
+    replaces,
+    rows_in,
+    run,
+    run_one,
+)
 
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Tables:
     return Tables(tmp_path)
-
-
-def run(
-    messages: Iterable[Message],
-    *plans: TargetPlan,
-    parked: frozenset[str] = frozenset(),
-    size: int = 99,
-) -> list[PartitionReport]:
-    """Run a task over messages handed out in record batches of at most `size`."""
-    records = list(messages)
-    batches = [record_batch(records[n : n + size]) for n in range(0, len(records), size)]
-    task = WriteTask(POSTGRES, {plan.decode.topic: (plan,) for plan in plans}, parked)
-    copy: WriteTask = pickle.loads(pickle.dumps(task))  # as Spark hands it to its workers
-    return [pickle.loads(row) for batch in copy(batches) for row in batch.column(0).to_pylist()]
-
-
-def run_one(messages: Iterable[Message], *plans: TargetPlan, size: int = 99) -> PartitionReport:
-    (report,) = run(messages, *plans, size=size)
-    return report
-
-
-def replaces(report: PartitionReport) -> bool:
-    """Tell whether some key may have had a row in the table."""
-    return any(file.kind is not FileKind.DATA for file in report.files)
-
-
-def rows_in(report: PartitionReport, kind: FileKind = FileKind.DATA) -> list[tuple[Any, ...]]:
-    paths = [file.path for file in report.files if file.kind is kind]
-    rows = [tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist()]
-    return sorted(rows)
-
-
-def orders(*ids: int, start: int = 0, **where: Any) -> list[Message]:
-    return [
-        insert({"id": id_, "name": f"n{id_}"}, offset=start + place, **where)
-        for place, id_ in enumerate(ids)
-    ]
 
 
 def test_inserts_become_one_file_of_rows(tables: Tables) -> None:
@@ -390,70 +324,6 @@ def test_in_an_empty_table_nothing_needs_removing(tables: Tables) -> None:
     assert report.account == Account(read=2, applied=2)
 
 
-def with_bad_record() -> list[Message]:
-    bad = orders(1, 2, 3)
-    bad[1] = replace(bad[1], value=b"not json")
-    return bad
-
-
-@pytest.mark.parametrize("size", [1, 2, 99])
-def test_the_first_bad_record_of_a_mirror_is_news(tables: Tables, size: int) -> None:
-    messages = [*with_bad_record(), *orders(4, table=INVOICES)]
-
-    bad, other = run(messages, tables.plan(), tables.plan(INVOICES), size=size)
-
-    assert bad.news is not None and bad.news.quarantine
-    assert bad.bad is not None and bad.bad.offset == 1
-    assert (bad.first_offset, bad.next_offset, bad.account.read) == (0, 3, 3)
-    assert (bad.files, bad.quarantined) == ((), None)
-    assert rows_in(other) == [(4, "n4")]
-    assert other.account.balanced
-
-
-@pytest.mark.parametrize("size", [1, 2, 99])
-def test_a_bad_record_is_written_whole_and_the_others_are_applied(
-    tables: Tables, size: int
-) -> None:
-    plan = tables.plan(quarantine=QuarantinePlan(tables.quarantine))
-
-    report = run_one(with_bad_record(), plan, size=size)
-
-    assert rows_in(report) == [(1, "n1"), (3, "n3")]
-    assert report.account == Account(read=3, applied=2, quarantined=1)
-    assert report.quarantined is not None
-    (row,) = pq.read_table(report.quarantined.path).to_pylist()
-    assert (row["topic"], row["partition"], row["offset"]) == (ORDERS.topic, 0, 1)
-    assert (row["key"], row["value"]) == (with_bad_record()[1].key, b"not json")
-    assert "JSON" in row["reason"]
-
-
-def test_a_bad_record_that_is_in_quarantine_already_is_not_written_again(tables: Tables) -> None:
-    plan = tables.plan(quarantine=QuarantinePlan(tables.quarantine, {0: 2}))
-
-    report = run_one(with_bad_record(), plan)
-
-    assert report.quarantined is None
-    assert report.account == Account(read=3, applied=2, quarantined=1)
-
-
-def test_the_schema_id_of_a_bad_avro_record_is_kept(tables: Tables) -> None:
-    avro = replace(orders(1)[0], value=b"\x00\x00\x00\x01\x02rest")
-    decode = replace(tables.plan().decode, wire=Wire(RecordFormat.JSON))
-    plan = replace(tables.plan(quarantine=QuarantinePlan(tables.quarantine)), decode=decode)
-
-    report = run_one([avro], plan)
-
-    assert report.quarantined is not None
-    assert pq.read_table(report.quarantined.path)["schema_id"].to_pylist() == [258]
-
-
-def test_bad_records_of_a_topic_without_a_table_are_told_and_not_written(tables: Tables) -> None:
-    report = run_one([replace(message, value=b"{}") for message in orders(1, 2)])
-
-    assert (report.news, report.quarantined) == (None, None)
-    assert report.bad is not None and report.bad.offset == 0
-
-
 @pytest.mark.parametrize("size", [1, 99])
 def test_a_parked_topic_is_passed_over(tables: Tables, size: int) -> None:
     messages = [*orders(1, 2), *orders(3, table=INVOICES), *orders(4, start=2, partition=1)]
@@ -476,66 +346,6 @@ def test_tombstones_alone_are_counted(tables: Tables) -> None:
 
     assert report.account == Account(read=3, superseded=3)
     assert (report.first_offset, report.next_offset, report.files) == (0, 3, ())
-
-
-PLACEHOLDER = "__debezium_unavailable_value"
-
-
-def test_a_value_left_out_comes_from_an_earlier_record_batch(tables: Tables) -> None:
-    messages = [
-        insert({"id": 1, "name": "long"}, offset=0),
-        update({"id": 1, "name": PLACEHOLDER}, offset=1),
-    ]
-
-    report = run_one(messages, tables.plan(), size=1)
-
-    assert rows_in(report) == [(1, "long")]
-
-
-def test_a_value_left_out_that_no_change_has_is_news(tables: Tables) -> None:
-    messages = [
-        update({"id": 1, "name": PLACEHOLDER}, offset=0),
-        update({"id": 2, "name": "b"}, offset=1),
-    ]
-
-    report = run_one(messages, tables.plan())
-
-    assert report.news is not None
-    assert report.news.missing.to_pylist() == [{"id": 1, MISSING: ["name"]}]
-    assert report.files == ()
-
-
-def test_a_value_left_out_comes_from_the_tables_row(tables: Tables) -> None:
-    rows = pa.table({"id": pa.array([1, 9], pa.int64()), "name": ["long", "other"]})
-    messages = [
-        update({"id": 1, "name": PLACEHOLDER}, offset=0),
-        update({"id": 2, "name": "b"}, offset=1),
-    ]
-
-    report = run_one(messages, tables.plan(rows=rows))
-
-    assert rows_in(report) == [(1, "long"), (2, "b")]
-    assert report.account == Account(read=2, applied=2)
-
-
-def test_a_value_left_out_of_a_row_that_the_table_does_not_have_fails_the_topic(
-    tables: Tables,
-) -> None:
-    rows = pa.table({"id": pa.array([], pa.int64()), "name": pa.array([], pa.string())})
-
-    report = run_one([update({"id": 1, "name": PLACEHOLDER})], tables.plan(rows=rows))
-
-    assert isinstance(report.failure, MissingValueError)
-    assert (report.failure.column, report.files) == ("name", ())
-
-
-def test_a_value_left_out_by_a_change_that_does_not_last_is_not_needed(tables: Tables) -> None:
-    messages = [
-        update({"id": 1, "name": PLACEHOLDER}, offset=0),
-        update({"id": 1, "name": "new"}, offset=1),
-    ]
-
-    assert rows_in(run_one(messages, tables.plan())) == [(1, "new")]
 
 
 def test_a_key_that_kafka_does_not_order_by_is_refused(tables: Tables) -> None:
