@@ -17,7 +17,7 @@ JAAS_MODULES = {
 # Options of the Java client that librdkafka does not know, or that concern consumer groups only.
 JAVA_ONLY = re.compile(
     r"ssl\.(trust|key)store\.|sasl\.(client\.callback|login)\.|max\.poll\.|interceptor\.|"
-    r"(key|value)\.deserializer|default\.api\.timeout"
+    r"fetch\.max\.wait\.|(key|value)\.deserializer|default\.api\.timeout"
 )
 
 

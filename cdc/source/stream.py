@@ -17,7 +17,7 @@ Offsets = Mapping[tuple[str, int], int]
 
 def open_stream(spark: SparkSession, config: MirrorConfig, start: Offsets) -> DataFrame:
     """Stream all matching topics; those that appear later join at their first record."""
-    reader = spark.readStream.format("kafka").options(**_options(config))
+    reader = spark.readStream.format("kafka").options(**reader_options(config))
     return (
         reader.option("subscribePattern", topic_pattern(config.source.topics))
         .option("startingOffsets", _offsets_json(start) if start else "earliest")
@@ -34,7 +34,7 @@ def read_range(
     partitions: dict[str, list[int]] = {}
     for topic, partition in first:
         partitions.setdefault(topic, []).append(partition)
-    reader = spark.read.format("kafka").options(**_options(config))
+    reader = spark.read.format("kafka").options(**reader_options(config))
     return (
         reader.option("assign", json.dumps(partitions))
         .option("startingOffsets", _offsets_json(first))
@@ -44,11 +44,15 @@ def read_range(
     )
 
 
-def _options(config: MirrorConfig) -> dict[str, Any]:
+def reader_options(config: MirrorConfig) -> dict[str, Any]:
+    """Give the options of Spark's Kafka reader; what the config says counts more than ours."""
     client = {f"kafka.{k}": v for k, v in java_options(config.kafka.client_options()).items()}
     return {
         # Changes of a transaction that Kafka Connect gave up are none.
         "kafka.isolation.level": "read_committed",
+        # A batch reads what is there. Its clients ask for more as soon as they have it, and with
+        # Kafka's half a second every topic of every batch would wait for what nobody wants.
+        "kafka.fetch.max.wait.ms": "10",
         **client,
         "failOnDataLoss": "true",
     }
