@@ -87,8 +87,10 @@ class Connect(Server):
             # Reading the manifests instead of every class: 4 s to start instead of 30.
             "plugin.discovery": "service_load",
             "scheduled.rebalance.max.delay.ms": "0",
-            # The worker may be started before the broker and should notice it at once.
+            # The worker may be started before the broker and should notice it at once, and not
+            # give up on one that is slow to come before we do.
             "reconnect.backoff.max.ms": "200",
+            "default.api.timeout.ms": f"{self.start_seconds * 2_000:.0f}",
         }
 
 

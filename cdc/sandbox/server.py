@@ -59,7 +59,7 @@ class Server(ABC):
     """
 
     title: str
-    start_seconds = 90.0
+    start_seconds = 240.0  # a machine with more to do than it can stands still for a minute
     stop_seconds = 30.0
 
     def __init__(self, bench: Bench) -> None:

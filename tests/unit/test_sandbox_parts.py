@@ -1,6 +1,7 @@
 """The sandbox without a server: ports, Java, locks, and what a failed start tells."""
 
 import os
+import re
 import socket
 import time
 from pathlib import Path
@@ -15,6 +16,8 @@ from cdc.errors import (
     ServerStartError,
 )
 from cdc.sandbox import PostgresEndpoint, Sandbox, Service
+from cdc.sandbox.connect import Connect
+from cdc.sandbox.endpoints import KafkaEndpoint
 from cdc.sandbox.jars import Artifact, Lock, fetch_lock, module_xml, read_lock
 from cdc.sandbox.java import find_java
 from cdc.sandbox.ports import LOOPBACK, free_ports
@@ -183,6 +186,18 @@ def test_server_that_never_answers_is_killed_and_shows_its_last_lines(bench: Ben
 
     assert "still thinking" in caught.value.log
     assert server.pid is None
+
+
+def test_connect_waits_for_a_slow_kafka_as_long_as_the_sandbox_waits_for_both(
+    bench: Bench,
+) -> None:
+    connect = Connect(bench, KafkaEndpoint(bootstrap_servers=f"{LOOPBACK}:1"))
+    connect.folder.mkdir()
+
+    config = Path(str(connect.command().argv[-1])).read_text()
+
+    (patience,) = re.findall(r"^default.api.timeout.ms=(\d+)$", config, re.MULTILINE)
+    assert int(patience) / 1000 > connect.start_seconds
 
 
 def test_server_can_be_started_again_after_a_failure(bench: Bench) -> None:
