@@ -18,6 +18,7 @@ JAVA_VERSION := 17
 
 SYNCED := .venv/.stamp-synced
 JAVA_FOUND := .venv/.stamp-java
+SPARK_CLASSES := .venv/spark-classes.jsa
 
 # Two processes: the tests with servers wait much, and the others fill the time.
 IN_PARALLEL := --numprocesses 2 --dist loadgroup
@@ -51,7 +52,7 @@ setup: $(SYNCED) $(JAVA_FOUND) ## Install everything that the other targets need
 demo: setup ## Mirror a real database here; ARGS="--keep" and others go to `database-mirror demo`.
 	@.venv/bin/database-mirror demo $(ARGS)
 
-test: setup lint ## Check everything: style, types and all tests; ARGS go to pytest.
+test: setup lint $(SPARK_CLASSES) ## Check everything: style, types and all tests; ARGS go to pytest.
 	@.venv/bin/pytest $(IN_PARALLEL) $(ARGS)
 
 test-fast: $(SYNCED) ## Check the style and run the unit tests only.
@@ -59,17 +60,17 @@ test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	.venv/bin/ruff format --check .
 	.venv/bin/pytest $(IN_PARALLEL) tests/unit $(ARGS)
 
-conformance: setup ## Play every case of tests/conformance in every way, and print the matrix.
+conformance: setup $(SPARK_CLASSES) ## Play every case of tests/conformance in every way, and print the matrix.
 	@CONFORMANCE_ALL=1 .venv/bin/pytest tests/conformance -q --tb=no $(ARGS)
 
-evolution: setup ## Every change of columns, policy and format on real databases, live and down.
+evolution: setup $(SPARK_CLASSES) ## Every change of columns, policy and format on real databases, live and down.
 	@EVOLUTION_ALL=1 .venv/bin/pytest tests/integration/test_evolution.py $(ARGS)
 
-differential: setup ## Compare mirrors after 200,000 random statements on real databases; SEED=n DDL=30.
+differential: setup $(SPARK_CLASSES) ## Compare mirrors after 200,000 random statements on real databases; SEED=n DDL=30.
 	@.venv/bin/python -m tests.chaos.differential --seed $(or $(SEED),1) --ddl $(or $(DDL),0) \
 	  --statements $(or $(STATEMENTS),200000) $(addprefix --database ,$(DATABASE)) $(ARGS)
 
-chaos: setup ## The same while the mirror, Kafka and Connect die; SEED=n KILLS=50 STATEMENTS=200000.
+chaos: setup $(SPARK_CLASSES) ## The same while the mirror, Kafka and Connect die; SEED=n KILLS=50 STATEMENTS=200000.
 	@.venv/bin/python -m tests.chaos.chaos --seed $(or $(SEED),1) --kills $(or $(KILLS),50) \
 	  --statements $(or $(STATEMENTS),200000) --database $(or $(DATABASE),postgres) $(ARGS)
 
@@ -127,3 +128,8 @@ $(JAVA_FOUND): | $(SYNCED)
 	  give_up "Java $(JAVA_VERSION) or newer is needed. Install it, on Debian with" \
 	    "sudo apt-get install openjdk-17-jre-headless, or let JAVA_HOME name one; run make again."
 	touch $@
+
+# Every start of Spark in the tests takes half the processor time with it.
+$(SPARK_CLASSES): $(SYNCED) $(JAVA_FOUND) tests/java_classes.py
+	@echo "Keeping Spark's classes for the tests."
+	.venv/bin/python -m tests.java_classes $@

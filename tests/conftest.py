@@ -12,6 +12,7 @@ import pytest
 
 from cdc.cli.logs import OURS
 from cdc.config import MirrorConfig
+from tests.java_classes import SPARK_OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,12 +21,7 @@ if TYPE_CHECKING:
     from tests.integration.databases import Source
     from tests.integration.stack import Stack
 
-# Spark's JVMs live for minutes here: compiling their code to the last degree costs more than it
-# gains on two cores. All of it must find room: without, a long run would go on uncompiled.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m",
-)
+os.environ.setdefault("SPARK_SUBMIT_OPTS", SPARK_OPTIONS)
 
 # A job in a shell's background begins with SIGINT ignored, and so would all that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

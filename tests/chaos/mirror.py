@@ -23,6 +23,7 @@ from cdc.model import LEDGER_PROPERTY, Account, Ledger
 from cdc.sandbox.processes import Command, Process, Processes
 from tests.chaos.pipeline import Pipeline
 from tests.chaos.shapes import SHAPES, Shape
+from tests.java_classes import SPARK_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 # Not the installed script, which may belong to another copy of this code.
@@ -228,8 +229,7 @@ class Mirror:
 def environment() -> dict[str, str]:
     """Give the environment of a process that runs this very code."""
     own = {k: v for k, v in os.environ.items() if not k.startswith("DATABASE_MIRROR_RUN_")}
-    # It lives for seconds: compiling Spark's code to the last degree costs more than it gains.
-    own.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    own.setdefault("SPARK_SUBMIT_OPTS", SPARK_OPTIONS)
     return own | {"PYTHONPATH": str(ROOT)}
 
 

@@ -11,6 +11,7 @@ from tests.integration.stack import Stack
 
 STATEMENTS = 6000
 SEED = 5
+DDL = {Database.POSTGRES: 0, Database.MARIADB: 6}  # without, only new columns come
 
 
 @pytest.mark.timeout(1800)
@@ -24,19 +25,9 @@ def test_every_kind_of_deletes_follows_every_kind_of_change(
         told.append(line)
         logging.getLogger(__name__).info("%s", line)
 
-    result = run(stack, tmp_path, database, seed=SEED, statements=STATEMENTS, tell=tell)
+    ddl = DDL[database]
+    result = run(stack, tmp_path, database, seed=SEED, statements=STATEMENTS, tell=tell, ddl=ddl)
 
     assert result.verdict.differences == 0, "\n".join(told)
     assert result.verdict.rows > STATEMENTS
-
-
-@pytest.mark.timeout(1800)
-def test_tables_follow_random_changes_of_columns(stack: Stack, tmp_path: Path) -> None:
-    told: list[str] = []
-
-    result = run(
-        stack, tmp_path, Database.MARIADB, seed=SEED, statements=3000, tell=told.append, ddl=6
-    )
-
-    assert result.verdict.differences == 0, "\n".join(told)
-    assert sum("ALTER TABLE" in line for line in told) == 6
+    assert sum("ALTER TABLE" in line for line in told) >= max(ddl, 1)
