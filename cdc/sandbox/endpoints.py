@@ -147,7 +147,7 @@ class ConnectEndpoint:
         """Say whether the worker lists its connectors: only once it has joined its group."""
         return _answers(f"{self.url}/connectors")
 
-    def register(self, name: str, config: dict[str, str], *, timeout: float = 90.0) -> None:
+    def register(self, name: str, config: dict[str, str], *, timeout: float = 240.0) -> None:
         """Create or change a connector and wait until its tasks run. Safe to repeat.
 
         Raises:

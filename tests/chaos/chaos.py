@@ -25,19 +25,18 @@ from typing import Any
 
 from cdc.sandbox import Service
 from cdc.sandbox.processes import Command, Process, Processes
-from tests.chaos.mirror import ROOT, Books, Layout, Mirror, MirrorFailed, environment, wait_until
+from tests.chaos.mirror import ROOT, Books, Layout, Mirror, MirrorFailed, environment
 from tests.chaos.pipeline import Ends, Pipeline
 from tests.chaos.shapes import SHAPES, Database
 from tests.chaos.verdict import Verdict, judge
 from tests.chaos.workload import Workload, summary
 from tests.integration.stack import Stack, open_stack
+from tests.patience import wait_until
 
 # The workload lasts until this part of the kills is done.
 WORKLOAD_UNTIL = 0.9
 USUAL_LIFE = 12.0  # seconds of a mirror between start and kill
 START_SECONDS = 10.0
-# A mirror that has not applied anything after this is killed all the same.
-PATIENCE = 240.0
 AFTER_BATCH_SECONDS = 4.0
 KILLED_ALONE = 0.3
 KILLED_EARLY = 0.35
@@ -187,14 +186,12 @@ class Chaos:
             deadline, moment = started + rng.uniform(0, START_SECONDS), "while it starts"
         else:
             more = rng.uniform(0, AFTER_BATCH_SECONDS)
-            ended = wait_until(
-                PATIENCE, lambda: mirror.batches() > before or mirror.exit_code() is not None
-            )
+            ended = wait_until(lambda: mirror.batches() > before or mirror.exit_code() is not None)
             deadline = time.monotonic() + more
             moment = f"{more:.1f} s after a batch" if ended else "without any batch"
         wait_until(
-            deadline - time.monotonic(),
             lambda: mirror.exit_code() is not None or time.monotonic() > deadline,
+            deadline - time.monotonic(),
         )
         if mirror.exit_code() is None:
             return f"{moment}, after {time.monotonic() - started:.1f} s"

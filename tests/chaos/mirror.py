@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -24,13 +23,12 @@ from cdc.sandbox.processes import Command, Process, Processes
 from tests.chaos.pipeline import Pipeline
 from tests.chaos.shapes import SHAPES, Shape
 from tests.java_classes import SPARK_OPTIONS
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 ROOT = Path(__file__).parents[2]
 # Not the installed script, which may belong to another copy of this code.
 PROGRAM = (sys.executable, "-c", "from cdc.cli import main; main()")
 ONCE_SECONDS = 900.0
-FIRST_BATCH_SECONDS = 180.0
-STOP_SECONDS = 120.0
 LAST_LINES = 40
 
 
@@ -149,7 +147,7 @@ class Mirror:
         """Wait until it has applied something since it was started."""
         before = self._batches_at_start
         ready = lambda: self.batches() > before or self.exit_code() is not None  # noqa: E731
-        if not wait_until(FIRST_BATCH_SECONDS, ready) or self.exit_code() is not None:
+        if not wait_until(ready) or self.exit_code() is not None:
             raise MirrorFailed(f"the mirror did not get to work:\n{self.last_lines()}")
 
     def stop(self) -> None:
@@ -157,7 +155,7 @@ class Mirror:
         assert self._process is not None
         if self._process.poll() is None:
             os.kill(self._process.pid, signal.SIGTERM)
-            self._process.wait(STOP_SECONDS)
+            self._process.wait(PATIENCE_SECONDS)
         code = self._process.poll()
         self._process.kill()
         if code != 0:
@@ -269,13 +267,3 @@ class Books:
             if name.startswith(f"{namespace}."):
                 total += ledger.account
         return total
-
-
-def wait_until(seconds: float, done: Any) -> bool:
-    """Wait until something is so, for at most some seconds; say whether it is."""
-    deadline = time.monotonic() + seconds
-    while not done():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True

@@ -17,8 +17,7 @@ from cdc.sandbox.endpoints import BinlogEndpoint
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.integration.stack import Stack
-
-ARRIVAL_SECONDS = 90.0
+from tests.patience import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +30,20 @@ class Topics:
         """Count what a topic has received; nothing, if there is none."""
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "count"})
         try:
-            found = consumer.list_topics(topic, timeout=10).topics[topic]
+            found = consumer.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
             if found.error is not None:
                 return 0
             places = [TopicPartition(topic, partition) for partition in found.partitions]
-            return sum(consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
+            return sum(
+                consumer.get_watermark_offsets(place, timeout=PATIENCE_SECONDS)[1]
+                for place in places
+            )
         finally:
             consumer.close()
 
     def wait_for(self, topic: str, count: int) -> None:
         """Wait until a topic has received so many records."""
-        deadline = time.monotonic() + ARRIVAL_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while self.records(topic) < count:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{topic} has {self.records(topic)} records of {count}")

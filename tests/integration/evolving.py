@@ -46,7 +46,7 @@ BARE = {"key.converter.schemas.enable": "false", "value.converter.schemas.enable
 ROUNDS = ("live", "down")
 LAST = "finished"  # a table whose row comes after all else
 ALL = "EVOLUTION_ALL"  # the variable that asks for all cases
-PATIENCE_SECONDS = 600.0
+MATRIX_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ def running(mirror: Mirror, stop: threading.Event) -> Iterator[None]:
 
 def wait_until_empty(lacking: Any) -> None:
     """Wait until nothing is lacking any more."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + MATRIX_SECONDS
     while missing := lacking():
         assert time.monotonic() < deadline, f"still lacking: {missing[:5]}"
         time.sleep(0.5)

@@ -27,6 +27,7 @@ from cdc.sandbox import (
 from cdc.sandbox.mariadb import SERVER_OPTIONS as MARIADB_OPTIONS
 from cdc.sandbox.mysql import SERVER_OPTIONS as MYSQL_OPTIONS
 from cdc.sandbox.ports import LOOPBACK, free_ports
+from tests.patience import PATIENCE_SECONDS
 
 POSTGRES_IMAGE = "postgres:17"
 KAFKA_IMAGE = "apache/kafka:4.3.1"
@@ -35,7 +36,6 @@ REGISTRY_IMAGE = "apicurio/apicurio-registry:3.3.3"
 MARIADB_IMAGE = "mariadb:10.11"
 MYSQL_IMAGE = "mysql:9"
 
-READY_SECONDS = 180.0
 PASSWORD = "integration"
 
 Progress = Callable[[str], None]
@@ -195,7 +195,7 @@ class ContainerStack:
 
     def _wait_until_ready(self, service: Service) -> None:
         server = self._servers[service]
-        deadline = time.monotonic() + READY_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not server.is_ready(server.container):
             if time.monotonic() > deadline:
                 log = b"".join(server.container.get_logs()).decode(errors="replace")

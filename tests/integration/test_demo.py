@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +24,10 @@ from cdc.config import load_config
 from cdc.observe.comparison import Comparison, Kind, Sample, compare
 from cdc.observe.postgres_rows import primary_key, read_rows
 from cdc.runtime.demo.shop import TABLES
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 ROWS = 2000
 DEMO_SECONDS = 600.0  # on a busy machine; alone it takes about 60
-END_SECONDS = 120.0
 CHANGE_BY_HAND = "UPDATE orders SET note = 'by hand' WHERE id = (SELECT min(id) FROM orders)"
 COMMAND = [sys.executable, "-c", "from cdc.cli import main; main()", "demo"]
 
@@ -128,13 +128,6 @@ def alive(pids: set[int]) -> set[int]:
     return running
 
 
-def wait_until(condition: Callable[[], object], seconds: float = END_SECONDS) -> bool:
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    return bool(condition())
-
-
 def shop_url(demo: Demo) -> str:
     found = re.search(r"postgresql://\S+", demo.wait_for("postgresql://"))
     assert found
@@ -161,9 +154,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
                 if table == "orders":
                     altered = compare(mirror, with_one_total_changed(source), key)
             connection.execute(CHANGE_BY_HAND)
-        arrival = demo.wait_for("orders: .*after the change", seconds=120)
+        arrival = demo.wait_for("orders: .*after the change", seconds=PATIENCE_SECONDS)
         demo.process.send_signal(signal.SIGINT)
-        exit_code = demo.process.wait(END_SECONDS)
+        exit_code = demo.process.wait(PATIENCE_SECONDS)
     return Finished(demo, folder, exit_code, family, comparisons, altered, arrival)
 
 
@@ -284,7 +277,7 @@ def test_a_demo_that_is_cut_off_leaves_no_process(
 
         os.kill(demo.process.pid, ending)
 
-        assert demo.process.wait(END_SECONDS) == exit_code
+        assert demo.process.wait(PATIENCE_SECONDS) == exit_code
     assert family
     assert wait_until(lambda: not alive(family))
     assert "Traceback" not in "\n".join(demo.lines)

@@ -24,6 +24,7 @@ from cdc.sandbox.java import find_java
 from cdc.source.topics import open_topics
 from tests.dockerfile import Context, Instruction, Stage, assignments, parse
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 DOCKER = ROOT / "docker"
@@ -110,7 +111,7 @@ class Image:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_SECONDS,
         )
 
 
@@ -232,7 +233,7 @@ def test_the_database_of_the_compose_file_is_mirrored(
 
 
 def wait_for_records(servers: str, topics: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     with open_topics({"bootstrap.servers": servers}) as reader:
         while True:
             ranges = reader.ranges(reader.matching((topics,)))

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.integration.databases import PostgresSource
 from tests.integration.dying import STEPS
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 TABLES = ("orders", "lines", "log")
 ROWS = {"orders": 6000, "lines": 3000, "log": 300}
@@ -76,7 +76,7 @@ def start(config: Path, *options: str) -> subprocess.Popen[str]:
 def finish(config: Path) -> str:
     """Run to the end of the topics, and give what it printed."""
     process = start(config, "--once")
-    printed, _ = process.communicate(timeout=300)
+    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 0, (config.parent / "run.log").read_text()[-3000:]
     return printed
 
@@ -118,11 +118,9 @@ def start_until_more(
     """Start the mirror and wait until there is more than before of what is counted."""
     before = count(config)
     process = start(config, *options)
-    deadline = time.monotonic() + 240
-    while count(config) == before:
-        assert process.poll() is None, (config.parent / "run.log").read_text()[-3000:]
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.01)
+    wait_until(lambda: count(config) > before or process.poll() is not None, pause=0.01)
+    assert process.poll() is None, (config.parent / "run.log").read_text()[-3000:]
+    assert count(config) > before, "it never came to that"
     return process
 
 
@@ -133,11 +131,11 @@ def test_mirror_killed_and_stopped_at_any_moment_ends_equal_to_its_source(
     for count in (files, commits, batches):
         process = start_until_more(config, count, "--once")
         os.kill(process.pid, signal.SIGKILL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_SECONDS)
 
     process = start_until_more(config, files)
     process.send_signal(signal.SIGTERM)
-    printed, _ = process.communicate(timeout=120)
+    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert process.returncode == 0
     assert "in 1 batches" in printed  # it finished the one in hand
@@ -159,7 +157,7 @@ def test_mirror_killed_before_and_after_each_step_ends_equal_to_its_source(
                     [*command, "run", str(config), "--once"],
                     stdout=log,
                     stderr=log,
-                    timeout=240,
+                    timeout=PATIENCE_SECONDS,
                     cwd=Path(__file__).parents[2],
                 )
             # A run that ends by itself found nothing left to do: the test would prove nothing.

@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +13,7 @@ from cdc.runtime.mirror import Mirror
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 ORDERS = """
     CREATE TABLE orders (
@@ -151,14 +151,16 @@ def test_table_created_while_it_runs_joins_and_a_stop_finishes_the_batch(
 
     running.start()
     try:
-        wait_until(lambda: spark.catalog.tableExists(f"shop.{shop.name}.log"))
+        assert wait_until(lambda: spark.catalog.tableExists(f"shop.{shop.name}.log"), pause=0.5)
         shop.execute("CREATE TABLE late (id int PRIMARY KEY, v text)")
         shop.execute("INSERT INTO late VALUES (1, 'a'), (2, 'b')")
         table = f"shop.{shop.name}.late"
-        wait_until(lambda: spark.catalog.tableExists(table) and spark.table(table).count() == 2)
+        assert wait_until(
+            lambda: spark.catalog.tableExists(table) and spark.table(table).count() == 2, pause=0.5
+        )
     finally:
         stop.set()
-        running.join(timeout=120)
+        running.join(PATIENCE_SECONDS)
 
     assert not running.is_alive()
     assert summaries[0].exit_code == 0
@@ -202,11 +204,3 @@ def test_mirror_of_a_binlog_database_equals_it_after_every_kind_of_change(
     for table in ("orders", "log"):
         found = source.compare(spark, table, f"shop.{source.name}.{table}")
         assert found.differences == 0, f"{table}: {found}"
-
-
-def wait_until(true: object, seconds: float = 120.0) -> None:
-    assert callable(true)
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.5)

@@ -16,6 +16,7 @@ from cdc.observe.comparison import Comparison, compare
 from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS
 
 ROWS = 100_000
 BAD = 1_000
@@ -59,7 +60,7 @@ topics = ["{shop.name}.public.{table}"]
 def database_mirror(*arguments: str, code: int = 0) -> str:
     command = [str(Path(sys.executable).parent / "database-mirror"), *arguments]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=400, stdin=subprocess.DEVNULL
+        command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, stdin=subprocess.DEVNULL
     )
     assert done.returncode == code, done.stderr[-3000:]
     return done.stdout

@@ -23,6 +23,7 @@ from cdc.sandbox import MysqlEndpoint, PostgresEndpoint, Sandbox, Service
 from cdc.sandbox.endpoints import BinlogEndpoint
 from connectors import DIALECTS
 from connectors.mysql.probe import probe
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 JSON = {
     "key.converter": "org.apache.kafka.connect.json.JsonConverter",
@@ -116,7 +117,7 @@ def read(sandbox: Sandbox, topic: str, count: int) -> list[Message]:
     )
     consumer.subscribe([topic])
     messages: list[Message] = []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while len(messages) < count and time.monotonic() < deadline:
         message = consumer.poll(0.5)
         if message is not None and not message.error():
@@ -370,11 +371,9 @@ def test_no_process_and_no_file_remains_of_a_program_that_was_ended(
     assert len(family) > 5  # the guard, the broker, PostgreSQL and its workers
 
     os.killpg(program.pid, number)  # as a terminal does it, to the whole group
-    said = program.communicate(timeout=30)[0]
+    said = program.communicate(timeout=PATIENCE_SECONDS)[0]
 
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline and any(map(is_alive, family)):
-        time.sleep(0.05)
+    wait_until(lambda: not any(map(is_alive, family)))
     assert [pid for pid in family if is_alive(pid)] == []
     assert not Path(scratch).exists()
     assert said == last_words  # after a Ctrl-C the servers still serve the program's own clean-up

@@ -4,7 +4,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,8 +23,8 @@ from cdc.runtime.table_plans import TablePlan
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource, Source
 from tests.integration.dying import RENAME_STEPS
+from tests.patience import PATIENCE_SECONDS, wait_until
 
-PATIENCE_SECONDS = 120.0
 CONNECTORS = ["postgres", "mariadb"]
 NEVER = ("after", "1 plan", "1000000")  # a death that does not come
 
@@ -145,10 +144,7 @@ def shop(
 
 
 def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.5)
+    assert wait_until(holds, pause=0.5), "it never came to that"
 
 
 def test_a_table_that_was_renamed_while_the_mirror_was_down_goes_on_under_its_new_name(
@@ -391,7 +387,7 @@ def test_a_mirror_killed_after_each_step_of_a_rename_goes_on_where_it_was(
                 [*command, "run", str(config), "--once"],
                 stdout=log,
                 stderr=log,
-                timeout=240,
+                timeout=PATIENCE_SECONDS,
                 cwd=Path(__file__).parents[2],
             )
         return done.returncode

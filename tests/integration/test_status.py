@@ -22,6 +22,7 @@ from cdc.runtime.mirror import Mirror
 from tests.conftest import Configure
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS
 from tests.unit.messages import ORDERS, Message, Table, column, insert
 
 COMMAND = [sys.executable, "-c", "from cdc.cli import main; main()", "status"]
@@ -47,7 +48,7 @@ def status(stack: Stack, lake: Path) -> Status:
     def run(topics: str, *options: str) -> tuple[int, dict[str, Any]]:
         file = write_config(lake, topics, stack.kafka.bootstrap_servers)
         command = [*COMMAND, file, "--output", "json", *options]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         assert done.stdout, done.stderr
         return done.returncode, json.loads(done.stdout)
 

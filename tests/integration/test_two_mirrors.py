@@ -19,12 +19,12 @@ from cdc.observe.postgres_rows import read_rows
 from tests.chaos.mirror import PROGRAM, environment
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
+from tests.patience import PATIENCE_SECONDS
 
 HALVES = ("left", "right")
 TABLES = tuple(f"{half}_{number}" for half in HALVES for number in range(6))
 ROWS = 50
 BATCHES = 3  # that two mirrors of one config try to apply beside each other
-END_SECONDS = 300.0
 
 
 @dataclass(slots=True)
@@ -136,7 +136,7 @@ def test_two_mirrors_share_a_namespace_from_the_start(source: PostgresSource, st
     configs = [start.config(source, half, f"{half}_*") for half in HALVES]
 
     runs = [start(config, "--once") for config in configs]
-    codes = [run.process.wait(END_SECONDS) for run in runs]
+    codes = [run.process.wait(PATIENCE_SECONDS) for run in runs]
 
     told = "\n".join(run.text for run in runs)
     assert codes == [0, 0], told
@@ -154,10 +154,10 @@ def test_two_mirrors_never_have_tables_in_one_folder(source: PostgresSource, sta
 
     at_once = [start(config, "--once") for config in configs]
     for run in at_once:
-        run.process.wait(END_SECONDS)
+        run.process.wait(PATIENCE_SECONDS)
     # Each may have met the other's tables, and given up some. Alone, the first gets what is left.
     for config in configs:
-        assert start(config, "--once").process.wait(END_SECONDS) in (0, 1)
+        assert start(config, "--once").process.wait(PATIENCE_SECONDS) in (0, 1)
 
     told = "\n".join(run.text for run in start.runs)
     assert "Traceback" not in told, told
@@ -177,7 +177,7 @@ def test_one_config_started_twice_leaves_exact_tables(source: PostgresSource, st
     config = start.config(source, "twice", "*")
 
     runs = [start(config) for _ in range(2)]
-    deadline = time.monotonic() + END_SECONDS
+    deadline = time.monotonic() + PATIENCE_SECONDS
     for number in count():
         if all(run.text.count(" batch=") >= BATCHES or ended(run) for run in runs):
             break
@@ -191,11 +191,11 @@ def test_one_config_started_twice_leaves_exact_tables(source: PostgresSource, st
         time.sleep(0.2)
     for run in runs:
         run.process.send_signal(signal.SIGTERM)
-    codes = [run.process.wait(END_SECONDS) for run in runs]
+    codes = [run.process.wait(PATIENCE_SECONDS) for run in runs]
     last = start(config, "--once")
 
     told = "\n".join(run.text for run in (*runs, last))
-    assert last.process.wait(END_SECONDS) == 0, told
+    assert last.process.wait(PATIENCE_SECONDS) == 0, told
     assert "Traceback" not in told, told
     for code, run in zip(codes, runs, strict=True):
         assert code == 0 or (code == 1 and "error:" in run.text), told

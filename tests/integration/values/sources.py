@@ -23,8 +23,8 @@ from tests.integration.values.cells import (
     Table,
 )
 from tests.integration.values.comparing import Expectations, expectations, select
+from tests.patience import PATIENCE_SECONDS
 
-ARRIVAL_SECONDS = 90.0
 # Connectors that start at the same time; each start is mostly waiting.
 AT_ONCE = 4
 
@@ -100,7 +100,7 @@ class ValueSource(ABC):
         self, setups: Sequence[Setup], connect: ConnectEndpoint, count: Callable[[Table], int]
     ) -> None:
         """Wait until Kafka has so many records of each table from each connector."""
-        deadline = time.monotonic() + ARRIVAL_SECONDS
+        deadline = time.monotonic() + PATIENCE_SECONDS
         for setup, table in product(setups, self.tables):
             wanted = count(table)
             while (found := self._topics.records(self.topic(setup, table))) < wanted:
