@@ -154,12 +154,14 @@ def drop(
     from cdc.runtime.quarantine_view import Chosen, QuarantineView
 
     chosen = Chosen(table, topic, partition, offset)
-    if not yes:
-        count = QuarantineView(settings).count(chosen)
-        click.confirm(f"Remove {count} records for good?", abort=True)
-    from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
+    removed = QuarantineView(settings).count(chosen)
+    if removed:  # otherwise there is nothing to ask, and nothing to start Spark for
+        if not yes:
+            click.confirm(f"Remove {removed} records for good?", abort=True)
+        from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
 
-    click.echo(f"removed {drop_quarantined(settings, chosen)} records")
+        removed = drop_quarantined(settings, chosen)
+    click.echo(f"removed {removed} records")
 
 
 def interactive() -> bool:
