@@ -20,8 +20,8 @@ SYNCED := .venv/.stamp-synced
 JAVA_FOUND := .venv/.stamp-java
 SPARK_CLASSES := .venv/spark-classes.jsa
 
-# Two processes: the tests with servers wait much, and the others fill the time.
-IN_PARALLEL := --numprocesses 2 --dist loadgroup
+# Three for everything, also on two cores: each waits much for its servers and its Spark.
+IN_PARALLEL := --dist loadgroup --numprocesses
 
 # Shell functions of the set-up recipes.
 define FUNCTIONS
@@ -42,7 +42,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast conformance evolution differential chaos bench-decode bench-apply lint format lock docker clean
+.PHONY: help setup demo test test-fast fuzz conformance evolution differential chaos bench-decode bench-apply lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -53,12 +53,15 @@ demo: setup ## Mirror a real database here; ARGS="--keep" and others go to `data
 	@.venv/bin/database-mirror demo $(ARGS)
 
 test: setup lint $(SPARK_CLASSES) ## Check everything: style, types and all tests; ARGS go to pytest.
-	@.venv/bin/pytest $(IN_PARALLEL) $(ARGS)
+	@.venv/bin/pytest $(IN_PARALLEL) 3 $(ARGS)
 
 test-fast: $(SYNCED) ## Check the style and run the unit tests only.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/pytest $(IN_PARALLEL) tests/unit $(ARGS)
+	.venv/bin/pytest $(IN_PARALLEL) 2 tests/unit $(ARGS)
+
+fuzz: setup ## Decode a hundred thousand damaged messages; `make test` has a tenth.
+	@FUZZ_ALL=1 .venv/bin/pytest tests/fuzz $(ARGS)
 
 conformance: setup $(SPARK_CLASSES) ## Play every case of tests/conformance in every way, and print the matrix.
 	@CONFORMANCE_ALL=1 .venv/bin/pytest tests/conformance -q --tb=no $(ARGS)

@@ -28,9 +28,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
 MARKED = ("unit", "fuzz", "conformance", "spark", "integration", "chaos")
-# What a process has only once. Of two processes, one has the servers and a Spark for the tests with
-# servers, the other a Spark for those without.
-SHARED = ("stack", "spark")
+# What a process has only once: servers with a Spark, a Spark alone, and servers alone, for tests
+# that start the command as users do, or kill servers. With three processes each has one of its own.
+SHARED = ("stack", "spark", "commands")
 SPREAD = ("unit", "fuzz")  # each test goes where there is time
 
 Configure = Callable[..., MirrorConfig]
@@ -58,10 +58,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _group(item: pytest.Item, folder: str) -> str:
     """Name the tests that an item stays together with."""
-    if folder == "chaos":
-        return folder  # it needs no Spark, and kills servers: better those of its own process
-    needed = [name for name in SHARED if name in getattr(item, "fixturenames", ())]
-    return needed[0] if needed else item.path.stem
+    needed = {"stack", "spark"} & {*getattr(item, "fixturenames", ())}
+    if not needed:
+        return item.path.stem
+    if needed == {"stack"}:
+        return "commands"
+    return "stack" if "stack" in needed else "spark"
 
 
 def _group_place(item: pytest.Item) -> int:
