@@ -1,6 +1,6 @@
 """A source database in the stack: its connector, its rows, and the comparison with its mirror."""
 
-import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from cdc.sandbox.endpoints import BinlogEndpoint
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.integration.stack import Stack
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, wait_until
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +28,25 @@ class Topics:
 
     def records(self, topic: str) -> int:
         """Count what a topic has received; nothing, if there is none."""
-        consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "count"})
-        try:
-            found = consumer.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
-            if found.error is not None:
-                return 0
-            places = [TopicPartition(topic, partition) for partition in found.partitions]
-            return sum(
-                consumer.get_watermark_offsets(place, timeout=PATIENCE_SECONDS)[1]
-                for place in places
-            )
-        finally:
-            consumer.close()
+        with self._reader() as reader:
+            return _records(reader, topic)
 
     def wait_for(self, topic: str, count: int) -> None:
         """Wait until a topic has received so many records."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.records(topic) < count:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{topic} has {self.records(topic)} records of {count}")
-            time.sleep(0.2)
+        with self._reader() as reader:
+            if not wait_until(lambda: _records(reader, topic) >= count, pause=0.2):
+                raise TimeoutError(f"{topic} has {_records(reader, topic)} records of {count}")
+
+    def _reader(self) -> closing[Consumer]:
+        return closing(Consumer({"bootstrap.servers": self.servers, "group.id": "count"}))
+
+
+def _records(reader: Consumer, topic: str) -> int:
+    found = reader.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
+    if found.error is not None:
+        return 0
+    places = [TopicPartition(topic, partition) for partition in found.partitions]
+    return sum(reader.get_watermark_offsets(p, timeout=PATIENCE_SECONDS)[1] for p in places)
 
 
 class PostgresSource:
