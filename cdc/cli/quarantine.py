@@ -154,14 +154,12 @@ def drop(
     from cdc.runtime.quarantine_view import Chosen, QuarantineView
 
     chosen = Chosen(table, topic, partition, offset)
-    removed = QuarantineView(settings).count(chosen)
-    if removed:  # otherwise there is nothing to ask, and nothing to start Spark for
-        if not yes:
-            click.confirm(f"Remove {removed} records for good?", abort=True)
-        from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
+    if not yes:
+        count = QuarantineView(settings).count(chosen)
+        click.confirm(f"Remove {count} records for good?", abort=True)
+    from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
 
-        removed = drop_quarantined(settings, chosen)
-    click.echo(f"removed {removed} records")
+    click.echo(f"removed {drop_quarantined(settings, chosen)} records")
 
 
 def interactive() -> bool:

@@ -243,18 +243,6 @@ def test_somebody_who_can_be_asked_is_asked_and_may_say_no(
     assert sum(group["records"] for group in shown("list", str(config))) == 3
 
 
-def test_where_nothing_is_to_drop_nobody_is_asked_and_no_spark_starts(
-    catalog: Catalog, config: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep(catalog, record(1))
-    monkeypatch.setattr("cdc.runtime.session.build_session", pytest.fail)
-    monkeypatch.setattr(sys.modules["cdc.cli.quarantine"], "interactive", lambda: True)
-
-    result = invoke("drop", str(config), "--topic", "another")
-
-    assert (result.exit_code, result.stdout) == (0, "removed 0 records\n")
-
-
 @pytest.mark.parametrize("command", ["list", "show", "replay", "drop"])
 def test_a_wrong_config_or_option_is_wrong_usage(command: str, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.toml"
