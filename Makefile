@@ -20,7 +20,7 @@ SYNCED := .venv/.stamp-synced
 JAVA_FOUND := .venv/.stamp-java
 SPARK_CLASSES := .venv/spark-classes.jsa
 
-# Three for everything, also on two cores: each waits much for its servers and its Spark.
+# Processes: three for everything, also on two cores, as each waits much for servers and Spark.
 IN_PARALLEL := --dist loadgroup --numprocesses
 
 # Shell functions of the set-up recipes.

@@ -3,14 +3,11 @@
 import logging
 from pathlib import Path
 
-import pytest
-
 from tests.chaos.chaos import Chaos, Plan
 from tests.chaos.shapes import Database
 from tests.integration.stack import Stack
 
 
-@pytest.mark.timeout(1800)
 def test_kills_of_mirror_and_connector_lose_double_and_spoil_no_row(
     stack: Stack, tmp_path: Path
 ) -> None:

@@ -14,7 +14,6 @@ SEED = 5
 DDL = {Database.POSTGRES: 0, Database.MARIADB: 6}  # without, only new columns come
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("database", list(Database))
 def test_every_kind_of_deletes_follows_every_kind_of_change(
     stack: Stack, tmp_path: Path, database: Database

@@ -74,7 +74,6 @@ def all_cases() -> list[object]:
     ]
 
 
-@pytest.mark.timeout(1800)  # the first case of a database lets all of its changes happen
 @pytest.mark.parametrize(("name", "case"), all_cases())
 def test_a_change_of_columns_does_what_the_policy_promises(
     evolved: OpenEvolved, name: str, case: Case
