@@ -89,5 +89,5 @@ class JarsMissingError(MirrorError):
     def __str__(self) -> str:
         return (
             f"DATABASE_MIRROR_JARS names {self.folder}, which holds no jar. Unset it, or fill the "
-            "folder with `python -m cdc.runtime.jars FOLDER`."
+            "folder with `python -m cdc.downloads.spark_jars FOLDER`."
         )

@@ -8,8 +8,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from cdc.config import CatalogType, MirrorConfig, revealed
+from cdc.downloads.spark_jars import spark_jars
 from cdc.errors import FolderError
-from cdc.runtime.jars import spark_jars
 
 ICEBERG = "org.apache.iceberg.spark"
 LOGGING = Path(__file__).parent / "log4j2.properties"

@@ -4,9 +4,9 @@ import shutil
 from abc import abstractmethod
 from pathlib import Path
 
+from cdc.downloads.processes import Command
 from cdc.sandbox.endpoints import BinlogEndpoint
 from cdc.sandbox.ports import LOOPBACK
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, Server, server_environment, server_user
 
 BINLOG_OPTIONS = (

@@ -3,11 +3,11 @@
 import zipfile
 from pathlib import Path
 
+from cdc.downloads.jars import read_lock, unpack_archive
+from cdc.downloads.processes import Command
 from cdc.sandbox.endpoints import ConnectEndpoint, KafkaEndpoint
-from cdc.sandbox.jars import read_lock, unpack_archive
 from cdc.sandbox.kafka import fetch_kafka, java_command, properties
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, Server
 
 _AVRO_CONVERTER = "io.apicurio.registry.utils.converter.AvroConverter"

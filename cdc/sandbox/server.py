@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cdc.downloads.cache import Cache
+from cdc.downloads.jars import Lock, fetch_lock, tail_of
+from cdc.downloads.processes import Command, Process, Processes
+from cdc.downloads.progress import Progress, reporting
 from cdc.errors import SandboxClosedError, SandboxPartMissingError, ServerStartError
-from cdc.sandbox.cache import Cache
-from cdc.sandbox.jars import Lock, fetch_lock, tail_of
-from cdc.sandbox.processes import Command, Process, Processes
-from cdc.sandbox.progress import Progress, reporting
 
 _POLL_SECONDS = 0.05
 

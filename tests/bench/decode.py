@@ -166,7 +166,7 @@ def _spark(changes: list[Any], topic: Any, avro: list[Any]) -> tuple[Any, Rounds
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
-    from cdc.runtime.jars import cached_jars, spark_version
+    from cdc.downloads.spark_jars import cached_jars, spark_version
 
     # The compiler's threads share the core with the reader: without the last degree it is ready
     # sooner, with it the reader is faster, and only that counts here.

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cdc.downloads.processes import Command, Process, Processes
 from cdc.sandbox import Service
-from cdc.sandbox.processes import Command, Process, Processes
 from tests.chaos.mirror import ROOT, Books, Layout, Mirror, MirrorFailed, environment
 from tests.chaos.pipeline import Ends, Pipeline
 from tests.chaos.shapes import SHAPES, Database

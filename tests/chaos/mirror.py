@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from pyiceberg.catalog import Catalog, load_catalog
 
 from cdc.config import MirrorConfig, load_config
+from cdc.downloads.processes import Command, Process, Processes
 from cdc.model import LEDGER_PROPERTY, Account, Ledger
-from cdc.sandbox.processes import Command, Process, Processes
 from tests.chaos.pipeline import Pipeline
 from tests.chaos.shapes import SHAPES, Shape
 from tests.java_classes import SPARK_OPTIONS

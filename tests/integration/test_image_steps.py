@@ -18,9 +18,9 @@ import psycopg
 import pytest
 from pyiceberg.catalog import load_catalog
 
-from cdc.runtime.jars import JARS_VARIABLE
-from cdc.sandbox.jars import read_lock
-from cdc.sandbox.java import find_java
+from cdc.downloads.jars import read_lock
+from cdc.downloads.java import find_java
+from cdc.downloads.spark_jars import JARS_VARIABLE
 from cdc.source.topics import open_topics
 from tests.dockerfile import Context, Instruction, Stage, assignments, parse
 from tests.integration.stack import Stack

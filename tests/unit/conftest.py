@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cdc.sandbox.cache import Cache
-from cdc.sandbox.processes import Processes
+from cdc.downloads.cache import Cache
+from cdc.downloads.processes import Processes
 from cdc.sandbox.server import Bench
 
 

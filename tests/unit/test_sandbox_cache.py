@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cdc.sandbox.cache import Cache, cache_folder
+from cdc.downloads.cache import Cache, cache_folder
 
 
 def never_cancelled() -> None:

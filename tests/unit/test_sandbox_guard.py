@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from cdc.downloads.processes import Command, Process, Processes
 from cdc.errors import SandboxClosedError
-from cdc.sandbox.processes import Command, Process, Processes
 
 # A program that starts scripts through the guard, tells where the guard is, and waits.
 PARENT = """
 import os, sys, time
 from pathlib import Path
-from cdc.sandbox.processes import Command, Processes
+from cdc.downloads.processes import Command, Processes
 
 processes = Processes(Path(sys.argv[1]))
 for script in sys.argv[2:]:

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from cdc.downloads.jars import Artifact, Lock, fetch_lock, module_xml, read_lock
+from cdc.downloads.java import find_java
+from cdc.downloads.processes import Command
+from cdc.downloads.relock import ROOTS
 from cdc.errors import (
     DownloadError,
     JavaMissingError,
@@ -18,11 +22,7 @@ from cdc.errors import (
 from cdc.sandbox import PostgresEndpoint, Sandbox, Service
 from cdc.sandbox.connect import Connect
 from cdc.sandbox.endpoints import KafkaEndpoint
-from cdc.sandbox.jars import Artifact, Lock, fetch_lock, module_xml, read_lock
-from cdc.sandbox.java import find_java
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.processes import Command
-from cdc.sandbox.relock import ROOTS
 from cdc.sandbox.server import Bench, Server
 
 
@@ -136,7 +136,7 @@ def test_program_that_cannot_download_says_so_and_leaves_no_entry(
     with java.open("a") as script:
         script.write("[ $1 = -version ] || { echo 'server not reachable'; exit 1; }\n")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    monkeypatch.setattr("cdc.sandbox.jars._PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr("cdc.downloads.jars._PAUSE_SECONDS", 0.0)
     lock = Lock("nothing", (Artifact("org", "module", "1", "", "jar", "", 1),))
 
     with pytest.raises(DownloadError) as caught:

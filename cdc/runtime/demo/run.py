@@ -17,6 +17,8 @@ from typing import Final
 import psycopg
 
 from cdc.config import MirrorConfig, load_config
+from cdc.downloads.java import find_java
+from cdc.downloads.spark_jars import spark_jars
 from cdc.runtime.demo.arrivals import SourceClock, arrivals
 from cdc.runtime.demo.folder import DEFAULT_FOLDER, DemoFolder, open_folder
 from cdc.runtime.demo.lines_to_paste import (
@@ -33,9 +35,7 @@ from cdc.runtime.demo.shop import TABLES, Sizes
 from cdc.runtime.demo.source import NAME, start_source
 from cdc.runtime.demo.waiting import Waiting
 from cdc.runtime.demo.workload import ROUNDS, LastChange, Workload
-from cdc.runtime.jars import spark_jars
 from cdc.sandbox import PostgresEndpoint, Sandbox, Service
-from cdc.sandbox.java import find_java
 
 EQUAL: Final = 0
 DIFFERENT: Final = 3

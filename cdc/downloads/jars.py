@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from cdc.downloads.java import find_java
+from cdc.downloads.processes import Command, Processes
 from cdc.errors import DownloadError
-from cdc.sandbox.java import find_java
-from cdc.sandbox.processes import Command, Processes
 
 _LOCKS = Path(__file__).parent / "locks"
-_LOCK_HEADER = "# Written by `python -m cdc.sandbox.relock`: change the versions there."
+_LOCK_HEADER = "# Written by `python -m cdc.downloads.relock`: change the versions there."
 _LANES = 4
 _ATTEMPTS = 3
 _LANE_SECONDS = 600.0

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cdc.downloads import guard
 from cdc.errors import SandboxClosedError
-from cdc.sandbox import guard
 
 logger = logging.getLogger(__name__)
 

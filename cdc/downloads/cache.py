@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO
 
-from cdc.sandbox.progress import Progress
+from cdc.downloads.progress import Progress
 
 CACHE_VARIABLE = "DATABASE_MIRROR_CACHE"
 _PART_PREFIX = ".part-"

@@ -1,6 +1,6 @@
 """Resolve the Java artifacts of the sandbox and of Spark anew, and write the files under `locks/`.
 
-Run `python -m cdc.sandbox.relock` after changing a version here. This is the slow, transitive
+Run `python -m cdc.downloads.relock` after changing a version here. This is the slow, transitive
 resolve that spares every user the same minute.
 """
 
@@ -10,9 +10,17 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from cdc.downloads.jars import (
+    SETTINGS,
+    Artifact,
+    Lock,
+    ivy_command,
+    module_xml,
+    tail_of,
+    write_lock,
+)
+from cdc.downloads.processes import Processes
 from cdc.errors import DownloadError
-from cdc.sandbox.jars import SETTINGS, Artifact, Lock, ivy_command, module_xml, tail_of, write_lock
-from cdc.sandbox.processes import Processes
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The jars that Spark needs beside its own: Iceberg, the Kafka source, SQLite.
 
 They are downloaded once into the user's cache. An image has them in a folder of its own, made by
-`python -m cdc.runtime.jars FOLDER` and named by a variable.
+`python -m cdc.downloads.spark_jars FOLDER` and named by a variable.
 """
 
 import logging
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from cdc.downloads.cache import Cache, cache_folder
+from cdc.downloads.jars import fetch_lock, read_lock
+from cdc.downloads.processes import Processes
+from cdc.downloads.progress import reporting
 from cdc.errors import JarsMissingError
-from cdc.sandbox.cache import Cache, cache_folder
-from cdc.sandbox.jars import fetch_lock, read_lock
-from cdc.sandbox.processes import Processes
-from cdc.sandbox.progress import reporting
 
 logger = logging.getLogger(__name__)
 

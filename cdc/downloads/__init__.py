@@ -1,0 +1,1 @@
+"""Files that are downloaded once: a cache of locked jars, for Spark and for the sandbox."""
