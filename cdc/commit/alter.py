@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
-from cdc.columns import ColumnStep, StepKind
+from cdc.model.column_steps import ColumnStep, StepKind
 
 # Gives the table properties that go with a change, from the numbers of the old and new schema.
 Noted = Callable[[int, int], Mapping[str, str]]

@@ -7,7 +7,6 @@ from typing import Any
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.types import IcebergType, NestedField
 
-from cdc.columns import ColumnStep
 from cdc.commit.alter import Noted, alter
 from cdc.commit.java_errors import translated
 from cdc.commit.java_values import java_class, joined_map, map_joiner
@@ -15,6 +14,7 @@ from cdc.commit.live_files import FileChanges, read_changed_files, read_live_fil
 from cdc.commit.partition_spec import change_spec, spec_fields
 from cdc.errors import PartitionError
 from cdc.model import LiveFile, PartitionField, TableName, WrittenFile
+from cdc.model.column_steps import ColumnStep
 
 
 class IcebergTable:

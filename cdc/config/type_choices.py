@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from cdc.logical import BITS, DECIMAL, ESCAPED_ENUM, KINDS, LENGTH, PRECISION, SCALE
 from cdc.model import SourceType
+from cdc.model.logical import BITS, DECIMAL, ESCAPED_ENUM, KINDS, LENGTH, PRECISION, SCALE
 
 PRIMITIVES: Final = (
     *("boolean", "int", "long", "float", "double", "date", "time", "timestamp", "timestamptz"),

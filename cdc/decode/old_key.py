@@ -14,14 +14,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from cdc import logical
 from cdc.config import RecordFormat
 from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.json_payloads import Number
 from cdc.decode.messages import Rejected
 from cdc.decode.record_keys import RecordKeys
 from cdc.decode.wire import NoRegistryError
-from cdc.model import SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType, logical
 
 OLD_KEY_HEADER: Final = "__debezium.oldkey"
 

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from cdc.columns import ColumnStep, StepKind
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text, view
 from cdc.dialect import ColumnFacts, Dialect
@@ -20,6 +19,7 @@ from cdc.model import (
     SourceColumn,
     SourceSchema,
 )
+from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.runtime.declared import Declarations
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.schema import (

@@ -3,9 +3,8 @@
 import sys
 from collections.abc import Iterable, Sequence
 
-from cdc import logical
 from cdc.dialect import Dialect, DocumentedType
-from cdc.model import SourceColumn, SourceSchema, SourceType
+from cdc.model import SourceColumn, SourceSchema, SourceType, logical
 from cdc.schema import mirror_columns
 from cdc.schema.type_table import ANY_DECIMAL, KINDS, LOGICAL, TypeRow
 from connectors import DIALECTS

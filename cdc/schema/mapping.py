@@ -25,7 +25,6 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from cdc import logical
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.config.type_choices import MOMENTS, Otherwise, TypeChoice, parse_type_choice
 from cdc.dialect import Dialect
@@ -48,6 +47,7 @@ from cdc.model import (
     VALID_TO,
     SourceSchema,
     SourceType,
+    logical,
 )
 from cdc.schema.type_table import ANY_DECIMAL, ROWS
 

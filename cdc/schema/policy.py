@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
-from cdc.columns import ColumnStep, StepKind
 from cdc.config import ChangeKind, ResolvedRule, SchemaChange
+from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.schema.difference import ColumnChange, SchemaDifference
 
 DATED = "{name}_{day}"

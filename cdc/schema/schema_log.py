@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from cdc.columns import ColumnStep
 from cdc.config import ChangeKind
 from cdc.model import SCHEMA_LOG_PROPERTY, SchemaEvent, SchemaPlace, SourceSchema
+from cdc.model.column_steps import ColumnStep
 from cdc.schema.difference import ColumnChange
 from cdc.schema.policy import statement
 

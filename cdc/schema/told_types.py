@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cdc.dialect import Dialect
-from cdc.logical import (
+from cdc.model import TYPES_PROPERTY, SourceColumn, SourceType
+from cdc.model.logical import (
     DECIMAL,
     ENUM,
     ENUM_SET,
@@ -24,7 +25,6 @@ from cdc.logical import (
     decimal_scale,
     meaning,
 )
-from cdc.model import TYPES_PROPERTY, SourceColumn, SourceType
 
 # All types that a column has had, by its name in the source; the last is the one that it has.
 TypeMemory = Mapping[str, tuple[SourceType, ...]]

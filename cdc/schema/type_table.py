@@ -7,7 +7,7 @@ choice of every row has its exact conversion in the decoder; a test holds the tw
 from dataclasses import dataclass
 from typing import Final
 
-from cdc import logical
+from cdc.model import logical
 
 # Stands for any decimal(p, s) among choices.
 ANY_DECIMAL: Final = "decimal"

@@ -1,8 +1,7 @@
 """What MongoDB's messages hold, for the types page."""
 
-from cdc import logical
 from cdc.dialect import DocumentedType
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 SOURCE_TYPES = (
     DocumentedType(

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cdc import logical
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 ESCAPED_COMMA = "\\,"
 

@@ -1,8 +1,7 @@
 """Oracle's types as Debezium sends them, for the types page."""
 
-from cdc import logical
 from cdc.dialect import DocumentedType
-from cdc.model import SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType, logical
 
 ISO = "time.precision.mode=isostring"
 VARIABLE_SCALE = SourceType(

@@ -1,7 +1,6 @@
 """Oracle's types that differ from the shared mapping."""
 
-from cdc import logical
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 # Timestamps have up to nine digits after the second, where Iceberg's have six; and those with a
 # time zone have an offset, which Iceberg's cannot keep. Those with the local time zone have none,

@@ -1,8 +1,7 @@
 """PostgreSQL's types as Debezium sends them, for the types page."""
 
-from cdc import logical
 from cdc.dialect import DocumentedType
-from cdc.model import SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType, logical
 from connectors import debezium_types as debezium
 from connectors.debezium_types import BYTES, DOUBLE, INT16, INT32, STRING
 

@@ -1,8 +1,7 @@
 """SQL Server's types as Debezium sends them, for the types page."""
 
-from cdc import logical
 from cdc.dialect import DocumentedType
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"

@@ -1,7 +1,6 @@
 """SQL Server's types that differ from the shared mapping."""
 
-from cdc import logical
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 # A datetime2 and a datetimeoffset have seven digits after the second unless told otherwise, where
 # Iceberg's timestamps have six; and a datetimeoffset has an offset, which they cannot keep.

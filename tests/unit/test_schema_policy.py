@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from pyiceberg.types import IcebergType, LongType, StringType
 
-from cdc.columns import ColumnStep
 from cdc.config import ChangeKind, ResolvedRule, SchemaChange
+from cdc.model.column_steps import ColumnStep
 from cdc.schema import ColumnChange, Decision, SchemaDifference, decide, statement
 
 KEY = ("id",)

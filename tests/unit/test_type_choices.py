@@ -5,11 +5,10 @@ import sys
 
 import pytest
 
-from cdc import logical
 from cdc.config import DeleteKind, TableDefaults, TableRule, TablesConfig
 from cdc.config.checks import Misfit
 from cdc.config.type_choices import SEMANTIC, Otherwise, TypeChoice, parse_type_choice
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 DECIMAL_10_2 = SourceType(
     "bytes", logical.DECIMAL, (("connect.decimal.precision", "10"), ("scale", "2"))

@@ -5,12 +5,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc import logical
 from cdc.config import ResolvedRule
 from cdc.config.type_choices import PRIMITIVES
 from cdc.decode.values import convert
 from cdc.errors import UnmappableTypeError, UnmirrorableColumnError
-from cdc.model import SourceColumn, SourceSchema, SourceType
+from cdc.model import SourceColumn, SourceSchema, SourceType, logical
 from cdc.schema import mirror_columns
 from cdc.schema.type_table import ANY_DECIMAL, ROWS
 from connectors import DIALECTS

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cdc import logical
 from cdc.dialect import Dialect
+from cdc.model import logical
 from cdc.runtime.types_page import TITLES, types_page
 from cdc.schema.type_table import ROWS
 from connectors import DIALECTS

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc.logical import DECIMAL, VARIABLE_SCALE_DECIMAL
 from cdc.model import SourceType
+from cdc.model.logical import DECIMAL, VARIABLE_SCALE_DECIMAL
 from tests.unit.raw_columns import converted, every_wire, refusal, struct_of, typed
 
 WIDEST = 10**38 - 1

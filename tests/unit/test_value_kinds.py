@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cdc import logical
 from cdc.decode.values import convert
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 from connectors import DIALECTS
 from tests.unit.raw_columns import (
     array_of,

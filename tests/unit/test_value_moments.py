@@ -8,9 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cdc import logical
 from cdc.decode.values.proleptic import date_of, date_text, days_of, parse_date, parse_moment
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 from tests.unit.raw_columns import converted, refusal
 
 DAY = 86_400_000_000

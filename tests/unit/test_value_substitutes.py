@@ -6,10 +6,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc import logical
 from cdc.config.type_choices import Otherwise
 from cdc.decode.values import fallback
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 from tests.unit.raw_columns import raw_column, table_type
 
 DATE = SourceType("int32", logical.DATE)

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from cdc.decode.byte_columns import ByteRows, Bytes, byte_rows
-from cdc.logical import bit_length
 from cdc.model import SourceType
+from cdc.model.logical import bit_length
 
 # PostgreSQL's longest bit string. A bit varying without a length is said to have 2^31 - 1.
 LONGEST: Final = 83_886_080

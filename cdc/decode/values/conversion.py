@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc import logical
 from cdc.decode.values import plain
 from cdc.decode.values.bits import bits
 from cdc.decode.values.decimals import decimals, variable_scale_decimals
 from cdc.decode.values.json_texts import as_pairs, json_texts
 from cdc.decode.values.moments import dates, timestamps
 from cdc.decode.values.times_of_day import times_of_day
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 Conversion = Callable[[pa.Array, SourceType, pa.DataType], pa.Array]
 

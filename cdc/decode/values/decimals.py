@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.decode.byte_columns import ByteRows, Numbers, byte_rows
-from cdc.logical import decimal_scale
 from cdc.model import SourceType
+from cdc.model.logical import decimal_scale
 
 # The most bytes that never exceed the digits of Arrow's 128-bit and 256-bit decimals.
 NARROW: Final = 15

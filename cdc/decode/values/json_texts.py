@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc import logical
-from cdc.model import SourceType
+from cdc.model import SourceType, logical
 
 NUMBERS = ("int8", "int16", "int32", "int64", "float", "double", "boolean")
 

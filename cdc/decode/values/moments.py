@@ -21,7 +21,8 @@ from cdc.decode.values.proleptic import (
     parse_date,
     parse_moment,
 )
-from cdc.logical import (
+from cdc.model import SourceType
+from cdc.model.logical import (
     CONNECT_TIMESTAMP,
     ISO_DATE,
     ISO_TIMESTAMP,
@@ -31,7 +32,6 @@ from cdc.logical import (
     ZONED_TIMESTAMP,
     meaning,
 )
-from cdc.model import SourceType
 
 INFINITY: Final = "infinity"
 MINUS_INFINITY: Final = "-infinity"

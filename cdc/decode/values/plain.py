@@ -5,8 +5,8 @@ import pyarrow.compute as pc
 
 from cdc.decode.byte_columns import to_binary
 from cdc.decode.values.decimals import numeric_texts
-from cdc.logical import ALLOWED, is_unsigned_bigint
 from cdc.model import SourceType
+from cdc.model.logical import ALLOWED, is_unsigned_bigint
 
 
 def whole_numbers(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:

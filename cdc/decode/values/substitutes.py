@@ -15,8 +15,8 @@ from cdc.decode.values.moments import (
     UNITS,
 )
 from cdc.decode.values.proleptic import DAY, days_of, parse_date, parse_moment
-from cdc.logical import CONNECT_DATE, DATE, NANO_TIMESTAMP, ZONED_TIMESTAMP, meaning
 from cdc.model import SourceType
+from cdc.model.logical import CONNECT_DATE, DATE, NANO_TIMESTAMP, ZONED_TIMESTAMP, meaning
 
 FIRST_DAY: Final = days_of(1, 1, 1)
 LAST_DAY: Final = days_of(9999, 12, 31)

@@ -9,8 +9,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.logical import CONNECT_TIME, ISO_TIME, MICRO_TIME, NANO_TIME, TIME, meaning
 from cdc.model import SourceType
+from cdc.model.logical import CONNECT_TIME, ISO_TIME, MICRO_TIME, NANO_TIME, TIME, meaning
 
 DAY_MICROS: Final = 86_400_000_000
 # Microseconds in the unit of each number.
