@@ -20,12 +20,12 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from cdc.collapse import Key, in_order
 from cdc.decode import old_key
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
-from cdc.plan import Key, in_order
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.misread import misread

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from cdc.collapse import Key
 from cdc.model import PartitionMark, TargetId, Truncate
-from cdc.plan import Key
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from cdc.collapse import after_truncate, with_deletes_at
 from cdc.model import OFFSET, POSITION, PartitionMark, PartitionReport
-from cdc.plan import after_truncate, with_deletes_at
 from cdc.runtime.partition_work import PartitionWork
 from cdc.runtime.table_writer import TableWriter, WrittenChanges
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from cdc.collapse import after_truncate, has_newer
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, PartitionMark, Truncate
-from cdc.plan import after_truncate, has_newer
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.write_task import REPORT_SCHEMA, split_by_partition
 from cdc.source.topics import OffsetRange

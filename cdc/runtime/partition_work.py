@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse import after_truncate, covers, last_places
 from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes, key_forms
 from cdc.errors import ManyTablesError, MirrorError, SpreadKeyError, TopicGrewError, UnwritableError
@@ -27,7 +28,6 @@ from cdc.model import (
     Truncate,
     WrittenFile,
 )
-from cdc.plan import after_truncate, covers, last_places
 from cdc.runtime.table_writer import TableWriter, WrittenChanges
 from cdc.runtime.target_plan import TargetPlan
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc.apply import discard_records
 from cdc.commit import IcebergCatalog, IcebergTable, append_files, translated
 from cdc.config import MirrorConfig
 from cdc.errors import CommitConflictError, ForeignTableError
@@ -23,6 +22,7 @@ from cdc.model import (
     WrittenFile,
 )
 from cdc.schema import arrow_schema, quarantine_schema
+from cdc.sql import discard_records
 from cdc.write import FileWriter
 
 logger = logging.getLogger(__name__)

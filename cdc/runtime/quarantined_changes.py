@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse import in_order
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
 from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId
-from cdc.plan import in_order
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.newer_changes import Mask
 from cdc.runtime.tables import Tables

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from cdc.apply import merge_changes
 from cdc.commit import (
     IcebergCatalog,
     RowChange,
@@ -20,6 +19,7 @@ from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
 from cdc.runtime.mirrored_table import NOWHERE, MirroredTable
 from cdc.runtime.reports import TargetReports
 from cdc.runtime.table_rows import TableRows
+from cdc.sql import merge_changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from cdc.apply import (
+from cdc.collapse import Key, after_truncate
+from cdc.commit import IcebergCatalog, translated
+from cdc.config import ApplyMode
+from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
+from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.reports import TargetReports
+from cdc.runtime.table_writer import bounds_of
+from cdc.sql import (
     NEWEST_IN_LOG,
     NEWEST_VERSION,
     WITH_VALUES,
@@ -18,13 +25,6 @@ from cdc.apply import (
     mark_all_deleted,
     rows_of_keys,
 )
-from cdc.commit import IcebergCatalog, translated
-from cdc.config import ApplyMode
-from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
-from cdc.plan import Key, after_truncate
-from cdc.runtime.mirrored_table import MirroredTable
-from cdc.runtime.reports import TargetReports
-from cdc.runtime.table_writer import bounds_of
 
 logger = logging.getLogger(__name__)
 

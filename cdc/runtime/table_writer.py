@@ -7,10 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.config import ApplyMode, DeleteKind
-from cdc.errors import MissingValueError
-from cdc.model import CURRENT, MISSING, FileKind, PartitionMark, WrittenFile
-from cdc.plan import (
+from cdc.collapse import (
     CollapsedChanges,
     after_truncate,
     collapse,
@@ -28,6 +25,9 @@ from cdc.plan import (
     with_deletes_at,
     without_applied,
 )
+from cdc.config import ApplyMode, DeleteKind
+from cdc.errors import MissingValueError
+from cdc.model import CURRENT, MISSING, FileKind, PartitionMark, WrittenFile
 from cdc.runtime.row_finder import RowFinder
 from cdc.runtime.target_plan import TargetPlan
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from cdc.collapse import Key
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
-from cdc.plan import Key
 from cdc.runtime.quarantine import QuarantinePlan
 from cdc.runtime.row_finder import IndexPlan
 from cdc.write import FileWriter

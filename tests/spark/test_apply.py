@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.apply import (
+from cdc.model import CURRENT, DELETED, FileKind, Ledger, WrittenFile
+from cdc.sql import (
     NEWEST_IN_LOG,
     NEWEST_VERSION,
     WITH_VALUES,
@@ -20,7 +21,6 @@ from cdc.apply import (
     merge_changes,
     rows_of_keys,
 )
-from cdc.model import CURRENT, DELETED, FileKind, Ledger, WrittenFile
 
 LEDGER = Ledger("shop", "topic", 0, {})
 MOMENT = pa.timestamp("us", "UTC")

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.apply import discard_records
 from cdc.errors import CommitConflictError
 from cdc.model import SourceTable
 from cdc.runtime import quarantine
+from cdc.sql import discard_records
 from tests.conftest import Configure
 from tests.spark.meddling import around_commit
 from tests.spark.replays import ReplayBench, Scene

@@ -22,11 +22,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from cdc.collapse import after_truncate, collapse
 from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.model import RESERVED, SourceSchema
-from cdc.plan import after_truncate, collapse
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, source_schema
 
 RECORDED = Path(__file__).parents[1] / "recorded"

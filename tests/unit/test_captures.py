@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import after_truncate, collapse, fill
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError
 from cdc.model import RESERVED, Declared, Form
-from cdc.plan import after_truncate, collapse, fill
 from connectors import DIALECTS
 from tests.unit.avro_datums import recorded_schemas
 from tests.unit.messages import Message, arrays, plan_of, read_recorded

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import collapse
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
 from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, Declared
-from cdc.plan import collapse
 from cdc.schema import guessable_columns, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic

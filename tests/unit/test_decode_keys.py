@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import collapse
 from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.decode.messages import Rejected
 from cdc.decode.record_keys import RecordKeys
 from cdc.model import OFFSET, OP
-from cdc.plan import collapse
 from cdc.schema.arrow_schema import PRIMITIVES
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cdc.apply.merge import merge_sql
-from cdc.apply.truncates import close_sql, mark_sql
+from cdc.sql.merge import merge_sql
+from cdc.sql.truncates import close_sql, mark_sql
 
 TABLE = "`mirror`.`shop`.`orders`"
 

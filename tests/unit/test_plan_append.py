@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
+from cdc.collapse import fill, lacking, log_rows
 from cdc.model import MISSING, OFFSET, OP, PARTITION, POSITION, TIME
-from cdc.plan import fill, lacking, log_rows
 
 NAMES = ["id", "a", OP, OFFSET, POSITION, TIME]
 

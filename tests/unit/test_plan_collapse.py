@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import CollapsedChanges, collapse, touched_keys
 from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, PartitionMark
-from cdc.plan import CollapsedChanges, collapse, touched_keys
 
 NEW_TABLE = None  # no mark: nothing of the partition has been applied
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import fill, lacking
 from cdc.model import MISSING, OFFSET, OP
-from cdc.plan import fill, lacking
 
 NAMES = ["id", "a", "b", OP, OFFSET, MISSING]
 

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import CollapsedChanges, versions, with_deletes_at
 from cdc.model import (
     CURRENT,
     MISSING,
@@ -22,7 +23,6 @@ from cdc.model import (
     PartitionMark,
     Truncate,
 )
-from cdc.plan import CollapsedChanges, versions, with_deletes_at
 
 MOMENT = pa.timestamp("us", "UTC")
 # id, value, op, position, time

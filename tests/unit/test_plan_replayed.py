@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import has_newer, without_applied
 from cdc.model import (
     CURRENT,
     MISSING,
@@ -18,7 +19,6 @@ from cdc.model import (
     VALID_FROM,
     VALID_TO,
 )
-from cdc.plan import has_newer, without_applied
 
 MOMENT = pa.timestamp("us", "UTC")
 

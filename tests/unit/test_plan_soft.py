@@ -5,8 +5,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from cdc.collapse import (
+    CollapsedChanges,
+    collapse_soft,
+    fill,
+    lacking,
+    mark_deletes,
+    with_deletes_at,
+)
 from cdc.model import DELETED, MISSING, OFFSET, OP, POSITION, TIME, Truncate
-from cdc.plan import CollapsedChanges, collapse_soft, fill, lacking, mark_deletes, with_deletes_at
 
 Row = tuple[int, Any, Any, str]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from cdc.collapse import after_truncate, covers, in_order, last_places, with_deletes_at
 from cdc.model import OFFSET, OP, POSITION, TIME, Truncate
-from cdc.plan import after_truncate, covers, in_order, last_places, with_deletes_at
 
 OWN, OTHER = 0, 1
 TRUNCATE = Truncate(OWN, offset=5, position=500, time=50)

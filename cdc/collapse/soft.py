@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.collapse import CollapsedChanges
+from cdc.collapse.fill import NAMES
+from cdc.collapse.keys import ENDS, count_records, first_and_last, in_offset_order, mask
 from cdc.model import DELETED, MISSING, OP, RESERVED
-from cdc.plan.collapse import CollapsedChanges
-from cdc.plan.fill import NAMES
-from cdc.plan.keys import ENDS, count_records, first_and_last, in_offset_order, mask
 
 
 def mark_deletes(changes: pa.Table, key: Sequence[str]) -> pa.Table:

@@ -2,8 +2,8 @@
 
 import pyarrow as pa
 
+from cdc.collapse.collapse import CollapsedChanges
 from cdc.model import PARTITION
-from cdc.plan.collapse import CollapsedChanges
 
 
 def log_rows(changes: pa.Table, partition: int) -> CollapsedChanges:

@@ -6,8 +6,8 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc.apply.names import KeyBounds, doubled, quoted, same_key, within
 from cdc.model import CURRENT, LEDGER_PROPERTY, OP, FileKind, Ledger, Op, WrittenFile
+from cdc.sql.names import KeyBounds, doubled, quoted, same_key, within
 
 SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from cdc.apply.names import doubled, same_key
+from cdc.sql.names import doubled, same_key
 
 
 def discard_records(spark: SparkSession, table: str, places: pa.Table) -> None:

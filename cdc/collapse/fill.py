@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.keys import ENDS, Mask, Numbers, by_key, in_offset_order, mask
 from cdc.model import DELETED, MISSING, OFFSET, OP, Op
-from cdc.plan.keys import ENDS, Mask, Numbers, by_key, in_offset_order, mask
 
 NAMES = pa.list_(pa.string())
 # Changes that start a row: they take over nothing from one that was deleted before.

@@ -7,8 +7,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cdc.apply.names import KeyBounds, quoted
 from cdc.model import CURRENT, OFFSET, OP, VALID_FROM, VALID_TO, Op
+from cdc.sql.names import KeyBounds, quoted
 
 # What tells the newest row of a key, where a table keeps several.
 NEWEST_IN_LOG: Final = (OFFSET,)

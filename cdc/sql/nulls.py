@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cdc.apply.names import quoted
 from cdc.model import CURRENT, DELETED
+from cdc.sql.names import quoted
 
 
 def columns_with_nulls(spark: SparkSession, table: str, columns: Sequence[str]) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.keys import Mask, first_and_last, in_offset_order, mask
 from cdc.model import MISSING, NO_POSITION, OP, POSITION, Op, PartitionMark
-from cdc.plan.keys import Mask, first_and_last, in_offset_order, mask
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from cdc.apply.names import doubled, quoted, same_key
 from cdc.model import CURRENT, DELETED, VALID_FROM, VALID_TO
+from cdc.sql.names import doubled, quoted, same_key
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 

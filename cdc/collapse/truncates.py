@@ -6,8 +6,7 @@ from heapq import merge
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Op, Truncate
-from cdc.plan.keys import (
+from cdc.collapse.keys import (
     ENDS,
     Mask,
     first_and_last,
@@ -16,6 +15,7 @@ from cdc.plan.keys import (
     mask,
     of_touched_keys,
 )
+from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Op, Truncate
 
 BEFORE_ALL = -1  # an offset that no record has
 # What tells whether a truncate is newer than a change.

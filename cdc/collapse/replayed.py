@@ -6,6 +6,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.history import as_rows, micros
+from cdc.collapse.keys import (
+    ENDS,
+    Mask,
+    Numbers,
+    first_and_last,
+    in_offset_order,
+    key_numbers,
+    mask,
+)
+from cdc.collapse.sameness import same_values
 from cdc.model import (
     CURRENT,
     MISSING,
@@ -19,17 +30,6 @@ from cdc.model import (
     VALID_FROM,
     VALID_TO,
 )
-from cdc.plan.history import as_rows, micros
-from cdc.plan.keys import (
-    ENDS,
-    Mask,
-    Numbers,
-    first_and_last,
-    in_offset_order,
-    key_numbers,
-    mask,
-)
-from cdc.plan.sameness import same_values
 
 NONE = -1  # less than any offset, and than any position but that of a change without one
 

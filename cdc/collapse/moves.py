@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.fill import fill
+from cdc.collapse.keys import ENDS, Mask, mask
 from cdc.model import MISSING, OFFSET, OP, Op
-from cdc.plan.fill import fill
-from cdc.plan.keys import ENDS, Mask, mask
 
 Key = Mapping[str, Any]
 

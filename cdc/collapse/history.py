@@ -11,6 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cdc.collapse.collapse import CollapsedChanges
+from cdc.collapse.keys import (
+    ENDS,
+    Mask,
+    Numbers,
+    by_key,
+    count_records,
+    first_and_last,
+    in_offset_order,
+    mask,
+)
+from cdc.collapse.sameness import same_values
 from cdc.model import (
     CURRENT,
     MISSING,
@@ -24,18 +36,6 @@ from cdc.model import (
     Op,
     PartitionMark,
 )
-from cdc.plan.collapse import CollapsedChanges
-from cdc.plan.keys import (
-    ENDS,
-    Mask,
-    Numbers,
-    by_key,
-    count_records,
-    first_and_last,
-    in_offset_order,
-    mask,
-)
-from cdc.plan.sameness import same_values
 
 MOMENT = pa.timestamp("us", "UTC")
 

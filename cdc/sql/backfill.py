@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from cdc.apply.names import quoted
 from cdc.model import CURRENT
+from cdc.sql.names import quoted
 
 
 def fill_defaults(
