@@ -5,8 +5,8 @@ from typing import Any
 from cdc.commit.java_errors import translated
 from cdc.commit.table import IcebergTable
 from cdc.errors import CommitConflictError, LostLedgerError
-from cdc.lineage import current_ledger
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
+from cdc.state.source_identity import current_ledger
 
 
 def read_ledger(table: IcebergTable) -> Ledger | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from cdc.commit import IcebergTable, read_ledger
 from cdc.config import ApplyMode, DeleteKind, Lookup, ResolvedRule
 from cdc.errors import CommitConflictError, NotParquetError
-from cdc.lineage import DROPPED_PROPERTY, REPLACED_PROPERTY, Identity, Moment
 from cdc.model import (
     BACKFILL_PROPERTY,
     CURRENT,
@@ -31,6 +30,7 @@ from cdc.model import (
 from cdc.runtime.row_finder import IndexPlan
 from cdc.runtime.target_plan import TargetPlan
 from cdc.schema import TypeMemory, key_of, read_identities, read_log, read_types
+from cdc.state.source_identity import DROPPED_PROPERTY, REPLACED_PROPERTY, Identity, Moment
 
 logger = logging.getLogger(__name__)
 

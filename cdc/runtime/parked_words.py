@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 
 from cdc.errors import MirrorError
 from cdc.model import PartitionMark, TargetId
-from cdc.observe.parking import ParkedWord, read_words, words_property
 from cdc.runtime.quarantine import Quarantine
+from cdc.state.parked import ParkedWord, read_words, words_property
 
 logger = logging.getLogger(__name__)
 

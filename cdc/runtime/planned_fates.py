@@ -7,12 +7,12 @@ from pyiceberg.table import Table
 
 from cdc.config import ChangeKind, ResolvedRule, SchemaChange
 from cdc.errors import DroppedTableError, RemadeTableError, RenamedTableError
-from cdc.lineage import DROPPED_PROPERTY, Identity, Moment
 from cdc.model import SourceTable
-from cdc.observe.retirement import RetiredTopic
 from cdc.runtime.source_watch import SourceWatch
 from cdc.schema import Fate, Standing, on_drop, on_remake
 from cdc.source.topics import OffsetRange
+from cdc.state.left_topics import RetiredTopic
+from cdc.state.source_identity import DROPPED_PROPERTY, Identity, Moment
 
 
 @dataclass(frozen=True, slots=True)

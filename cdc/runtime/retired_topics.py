@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 
-from cdc.lineage import REPLACED_PROPERTY, Moment
 from cdc.model import TableName
-from cdc.observe.retirement import RetiredTopic, read_retired, retired_property
 from cdc.runtime.quarantine import Quarantine
+from cdc.state.left_topics import RetiredTopic, read_retired, retired_property
+from cdc.state.source_identity import REPLACED_PROPERTY, Moment
 
 
 class RetiredTopics:

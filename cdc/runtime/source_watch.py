@@ -7,9 +7,9 @@ import time
 from cdc.config import MirrorConfig, reveal
 from cdc.dialect import Dialect, SourceTables
 from cdc.errors import MirrorError
-from cdc.lineage import SOURCE_PROPERTY, Identity, Moment
 from cdc.model import SourceTable
 from cdc.schema import Fate, Standing, standing
+from cdc.state.source_identity import SOURCE_PROPERTY, Identity, Moment
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,6 @@ from pyiceberg.table import Table
 
 from cdc.config import MirrorConfig
 from cdc.observe.column_history import ColumnHistories
-from cdc.observe.parking import read_words
-from cdc.observe.retirement import read_retired
 from cdc.observe.status import MirrorStatus
 from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.column_record import column_history
@@ -27,6 +25,8 @@ from cdc.runtime.table_standing import (
     table_statuses,
 )
 from cdc.source.topics import open_topics
+from cdc.state.left_topics import read_retired
+from cdc.state.parked import read_words
 
 
 class StatusReader:

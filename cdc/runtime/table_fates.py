@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 
 from cdc.config import ChangeKind
 from cdc.errors import DroppedTableError, RemadeTableError
-from cdc.lineage import DROPPED_PROPERTY, REPLACED_PROPERTY, SOURCE_PROPERTY, STALE_PROPERTY, Moment
 from cdc.model import Ledger, SchemaPlace
-from cdc.observe.retirement import LeftTable, RetiredTopic
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.source_watch import SourceWatch
 from cdc.runtime.tables import Tables
@@ -21,6 +19,14 @@ from cdc.schema import (
     on_drop,
     on_remake,
     table_event,
+)
+from cdc.state.left_topics import LeftTable, RetiredTopic
+from cdc.state.source_identity import (
+    DROPPED_PROPERTY,
+    REPLACED_PROPERTY,
+    SOURCE_PROPERTY,
+    STALE_PROPERTY,
+    Moment,
 )
 
 logger = logging.getLogger(__name__)

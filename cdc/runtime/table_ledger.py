@@ -3,8 +3,8 @@
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError
-from cdc.lineage import current_ledger
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
+from cdc.state.source_identity import current_ledger
 
 
 def newest_ledger(table: Table) -> tuple[Ledger | None, int | None]:

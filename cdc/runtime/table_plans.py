@@ -30,7 +30,6 @@ from cdc.model import (
     SourceTable,
     TableName,
 )
-from cdc.observe.retirement import read_retired
 from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.catalog_reader import namesakes
 from cdc.runtime.declared import Declarations
@@ -54,6 +53,7 @@ from cdc.schema import (
     target_name,
 )
 from cdc.source.topics import OffsetRange, Record
+from cdc.state.left_topics import read_retired
 
 HEADINGS = ("topic", "table", "plan", "mode", "deletes", "key", "partition", "columns", "waiting")
 

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError, LostRecordsError
-from cdc.lineage import DROPPED_PROPERTY, Moment
 from cdc.model import TOPIC_PROPERTY, Ledger
-from cdc.observe.parking import ParkedWord
-from cdc.observe.retirement import RetiredTopic
 from cdc.observe.status import TableStatus
 from cdc.runtime.table_ledger import newest_ledger
 from cdc.schema import mode_of
 from cdc.source.topics import OffsetRange, topic_pattern
+from cdc.state.left_topics import RetiredTopic
+from cdc.state.parked import ParkedWord
+from cdc.state.source_identity import DROPPED_PROPERTY, Moment
 
 Place = tuple[str, int]
 # Counts of bad records, by topic and table; those of before there could be several have no table.

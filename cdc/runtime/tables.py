@@ -20,7 +20,6 @@ from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError
-from cdc.lineage import STALE_PROPERTY
 from cdc.model import (
     KEY_FORMS_PROPERTY,
     MIRROR_PROPERTY,
@@ -58,6 +57,7 @@ from cdc.schema import (
     source_schema,
     target_name,
 )
+from cdc.state.source_identity import STALE_PROPERTY
 from cdc.write import FileWriter
 
 logger = logging.getLogger(__name__)

@@ -6,8 +6,6 @@ from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
 from cdc.schema.partitioning import check_partition
 from cdc.schema.policy import DAY, Decision, decide, statement
 from cdc.schema.quarantine import quarantine_schema
-from cdc.schema.renames import Renames, identities_property, read_identities, told_renames
-from cdc.schema.schema_log import created, event_of, log_property, read_log, since, table_event
 from cdc.schema.source_standing import (
     GOES,
     ROWS_GO,
@@ -17,7 +15,6 @@ from cdc.schema.source_standing import (
     on_remake,
     standing,
 )
-from cdc.schema.table_key import former_key, former_property, key_of, key_property
 from cdc.schema.table_mode import check_mode, mode_of
 from cdc.schema.target import (
     check_alone,
@@ -26,7 +23,9 @@ from cdc.schema.target import (
     target_name,
     target_pattern,
 )
-from cdc.schema.told_types import (
+from cdc.schema.widening import fitted, guessable_columns, joined
+from cdc.state.column_identities import Renames, identities_property, read_identities, told_renames
+from cdc.state.column_types import (
     ToldTypes,
     TypeMemory,
     read_types,
@@ -34,7 +33,8 @@ from cdc.schema.told_types import (
     told_types,
     types_property,
 )
-from cdc.schema.widening import fitted, guessable_columns, joined
+from cdc.state.key import former_key, former_property, key_of, key_property
+from cdc.state.schema_log import created, event_of, log_property, read_log, since, table_event
 
 __all__ = [
     "DAY",

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
-from cdc.lineage import Identity, Moment
 from cdc.model import SourceTable
+from cdc.state.source_identity import Identity, Moment
 
 # What is done about it, as the schema log says it.
 STAYS = "DROP TABLE at the source: stays"

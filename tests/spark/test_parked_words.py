@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.model import PARKED_PROPERTY, QUARANTINE, TableName
-from cdc.observe.parking import ParkedWord, read_words
+from cdc.state.parked import ParkedWord, read_words
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Message, Table, column, insert

@@ -6,7 +6,10 @@ import pytest
 
 from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
-from cdc.lineage import (
+from cdc.model import TOPIC_PROPERTY, Ledger, PartitionMark, SourceTable, Truncate
+from cdc.schema import Fate, Standing, on_drop, on_remake, standing
+from cdc.state.left_topics import LeftTable, RetiredTopic, read_retired, retired_property
+from cdc.state.source_identity import (
     FORMER_PROPERTY,
     SOURCE_PROPERTY,
     Identity,
@@ -14,9 +17,6 @@ from cdc.lineage import (
     current_ledger,
     former_property,
 )
-from cdc.model import TOPIC_PROPERTY, Ledger, PartitionMark, SourceTable, Truncate
-from cdc.observe.retirement import LeftTable, RetiredTopic, read_retired, retired_property
-from cdc.schema import Fate, Standing, on_drop, on_remake, standing
 
 ORDERS = SourceTable("srv", "shop", "public", "orders")
 KNOWN = Identity("a", 7)

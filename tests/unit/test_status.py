@@ -14,10 +14,7 @@ from pyiceberg.types import StringType
 from cdc.cli import cli
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
-from cdc.lineage import DROPPED_PROPERTY, Moment
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
-from cdc.observe.parking import ParkedWord, read_words, words_property
-from cdc.observe.retirement import RetiredTopic
 from cdc.observe.status import MirrorStatus, TableStatus
 from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.status import count_quarantined
@@ -25,6 +22,9 @@ from cdc.runtime.table_ledger import newest_ledger
 from cdc.runtime.table_standing import Counts, Held, next_records, read_table, table_statuses
 from cdc.schema import created, log_property
 from cdc.source.topics import OffsetRange
+from cdc.state.left_topics import RetiredTopic
+from cdc.state.parked import ParkedWord, read_words, words_property
+from cdc.state.source_identity import DROPPED_PROPERTY, Moment
 from tests.unit.status_tables import (
     CONFIG,
     ROWS,

@@ -4,7 +4,7 @@ import pytest
 
 from cdc.model import SourceColumn, SourceType
 from cdc.schema import read_types, remembered, told_types, types_property
-from cdc.schema.told_types import TypeMemory, joint_type, told_apart
+from cdc.state.column_types import TypeMemory, joint_type, told_apart
 from connectors import DIALECTS, debezium_types
 
 POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]
