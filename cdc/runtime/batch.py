@@ -34,7 +34,7 @@ from cdc.runtime.reports import TargetReports, by_target
 from cdc.runtime.table_commit import TableCommit
 from cdc.runtime.table_rows import TableRows, with_keys
 from cdc.runtime.tables import Tables
-from cdc.runtime.write_task import REPORT_SCHEMA, WriteTask
+from cdc.runtime.task.write_task import REPORT_SCHEMA, WriteTask
 
 logger = logging.getLogger(__name__)
 

@@ -27,8 +27,8 @@ from cdc.model import (
     WrittenFile,
     lane_of,
 )
-from cdc.runtime.row_finder import IndexPlan
-from cdc.runtime.target_plan import TargetPlan
+from cdc.runtime.task.row_finder import IndexPlan
+from cdc.runtime.task.target_plan import TargetPlan
 from cdc.schema import TypeMemory, key_of, read_identities, read_log, read_types
 from cdc.state.source_identity import DROPPED_PROPERTY, REPLACED_PROPERTY, Identity, Moment
 

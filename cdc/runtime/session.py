@@ -36,7 +36,7 @@ def session_options(config: MirrorConfig) -> dict[str, str]:
         # Plain jars: as packages they would be on the path of every Python task and slow it down.
         "spark.jars": ",".join(str(jar) for jar in spark_jars()),
         "spark.sql.extensions": f"{ICEBERG}.extensions.IcebergSparkSessionExtensions",
-        "spark.python.daemon.module": "cdc.runtime.daemon",
+        "spark.python.daemon.module": "cdc.runtime.task.daemon",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{LOGGING}",
         "spark.sql.session.timeZone": "UTC",
         # A table may be named ${env:PASSWORD}; Spark would put the password in its place.

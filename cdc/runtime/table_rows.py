@@ -14,7 +14,7 @@ from cdc.config import ApplyMode
 from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
 from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.reports import TargetReports
-from cdc.runtime.table_writer import bounds_of
+from cdc.runtime.task.table_writer import bounds_of
 from cdc.sql import (
     NEWEST_IN_LOG,
     NEWEST_VERSION,

@@ -44,7 +44,7 @@ from cdc.runtime.retired_topics import RetiredTopics
 from cdc.runtime.scratch import index_folder
 from cdc.runtime.source_watch import SourceWatch
 from cdc.runtime.table_properties import TABLE_PROPERTIES
-from cdc.runtime.target_plan import TargetPlan
+from cdc.runtime.task.target_plan import TargetPlan
 from cdc.schema import (
     arrow_schema,
     created,

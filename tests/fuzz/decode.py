@@ -21,8 +21,8 @@ from cdc.decode import DecodePlan, Wire
 from cdc.errors import MirrorError
 from cdc.model import Declared, News, PartitionReport, SourceSchema
 from cdc.runtime.quarantine import QuarantinePlan
-from cdc.runtime.target_plan import TargetPlan
-from cdc.runtime.write_task import WriteTask
+from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
     arrow_schema,
     difference,

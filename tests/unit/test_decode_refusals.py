@@ -20,8 +20,8 @@ from cdc.errors import (
     ManyTablesError,
 )
 from cdc.model import MISSING, BadRecord, PartitionReport
-from cdc.runtime.target_plan import TargetPlan
-from cdc.runtime.write_task import WriteTask
+from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.write_task import WriteTask
 from cdc.write import FileWriter
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic

@@ -4,7 +4,7 @@ from datetime import date
 from decimal import Decimal
 
 from cdc.model import LiveFile
-from cdc.runtime.row_finder import IndexPlan
+from cdc.runtime.task.row_finder import IndexPlan
 
 
 def test_a_task_sees_the_files_of_its_partition_and_those_that_may_hold_any_key() -> None:

@@ -18,7 +18,7 @@ from cdc.model import (
     PartitionMark,
     Truncate,
 )
-from cdc.runtime.write_task import WriteTask
+from cdc.runtime.task.write_task import WriteTask
 from connectors import DIALECTS
 from tests.unit.messages import (
     MADE_AT,

@@ -15,8 +15,8 @@ from cdc.model import (
     PartitionReport,
     SourceTable,
 )
-from cdc.runtime.target_plan import TargetPlan
-from cdc.runtime.write_task import WriteTask
+from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.write import FileWriter
 from connectors import DIALECTS

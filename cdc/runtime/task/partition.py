@@ -28,8 +28,8 @@ from cdc.model import (
     Truncate,
     WrittenFile,
 )
-from cdc.runtime.table_writer import TableWriter, WrittenChanges
-from cdc.runtime.target_plan import TargetPlan
+from cdc.runtime.task.table_writer import TableWriter, WrittenChanges
+from cdc.runtime.task.target_plan import TargetPlan
 
 
 @dataclass(slots=True)

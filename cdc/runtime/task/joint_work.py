@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from cdc.collapse import after_truncate, with_deletes_at
 from cdc.model import OFFSET, POSITION, PartitionMark, PartitionReport
-from cdc.runtime.partition_work import PartitionWork
-from cdc.runtime.table_writer import TableWriter, WrittenChanges
+from cdc.runtime.task.partition import PartitionWork
+from cdc.runtime.task.table_writer import TableWriter, WrittenChanges
 
 
 def finish_jointly(works: Sequence[PartitionWork]) -> list[PartitionReport]:

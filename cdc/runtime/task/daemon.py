@@ -12,7 +12,7 @@ from pyspark import daemon
 
 zipimport.zipimporter.invalidate_caches = lambda self: None  # type: ignore[method-assign]
 
-import cdc.runtime.write_task  # noqa: E402, F401
+import cdc.runtime.task.write_task  # noqa: E402, F401
 
 if __name__ == "__main__":
     daemon.manager()  # type: ignore[no-untyped-call]

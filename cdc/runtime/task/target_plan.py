@@ -10,7 +10,7 @@ from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
 from cdc.runtime.quarantine import QuarantinePlan
-from cdc.runtime.row_finder import IndexPlan
+from cdc.runtime.task.row_finder import IndexPlan
 from cdc.write import FileWriter
 
 

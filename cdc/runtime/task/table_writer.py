@@ -28,8 +28,8 @@ from cdc.collapse import (
 from cdc.config import ApplyMode, DeleteKind
 from cdc.errors import MissingValueError
 from cdc.model import CURRENT, MISSING, FileKind, PartitionMark, WrittenFile
-from cdc.runtime.row_finder import RowFinder
-from cdc.runtime.target_plan import TargetPlan
+from cdc.runtime.task.row_finder import RowFinder
+from cdc.runtime.task.target_plan import TargetPlan
 
 # Key columns whose bounds keep a MERGE from reading the whole table.
 BOUNDED = (pa.types.is_integer, pa.types.is_string)

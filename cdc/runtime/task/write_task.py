@@ -11,9 +11,9 @@ import pyarrow as pa
 from cdc.decode import DecodePlan, Wire
 from cdc.dialect import Dialect
 from cdc.model import PartitionReport, TargetId
-from cdc.runtime.joint_work import finish_jointly
-from cdc.runtime.partition_work import PartitionWork, SharedDecoder
-from cdc.runtime.target_plan import TargetPlan
+from cdc.runtime.task.joint_work import finish_jointly
+from cdc.runtime.task.partition import PartitionWork, SharedDecoder
+from cdc.runtime.task.target_plan import TargetPlan
 
 REPORT_SCHEMA = "report binary"
 
