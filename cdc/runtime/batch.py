@@ -27,13 +27,13 @@ from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
 from cdc.runtime.batch_plan import BatchPlan
-from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.misread import misread
 from cdc.runtime.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
-from cdc.runtime.reports import TargetReports, by_target
-from cdc.runtime.table_commit import TableCommit
-from cdc.runtime.table_rows import TableRows, with_keys
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.reports import TargetReports, by_target
+from cdc.runtime.tables.table_commit import TableCommit
+from cdc.runtime.tables.table_rows import TableRows, with_keys
 from cdc.runtime.task.write_task import REPORT_SCHEMA, WriteTask
 
 logger = logging.getLogger(__name__)

@@ -21,7 +21,7 @@ from cdc.model import (
 )
 from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.runtime.declared import Declarations
-from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.schema import (
     DAY,
     ColumnChange,

@@ -30,10 +30,10 @@ from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
 from cdc.runtime.heartbeat import beat
 from cdc.runtime.lineage import Lineage
-from cdc.runtime.scratch import stream_folder
 from cdc.runtime.session import build_session
 from cdc.runtime.start import starting_offsets
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.scratch import stream_folder
 from cdc.source.stream import open_stream, read_range
 from cdc.source.topics import open_topics
 from connectors import DIALECTS

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from cdc.errors import MirrorError
 from cdc.model import TargetId
-from cdc.runtime.reports import TargetReports
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.reports import TargetReports
 
 
 def misread(tables: Tables, reports: Iterable[TargetReports]) -> dict[TargetId, MirrorError | None]:

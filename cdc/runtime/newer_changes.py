@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from cdc.collapse import after_truncate, has_newer
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, PartitionMark, Truncate
-from cdc.runtime.mirrored_table import MirroredTable
+from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.task.write_task import REPORT_SCHEMA, split_by_partition
 from cdc.source.topics import OffsetRange
 

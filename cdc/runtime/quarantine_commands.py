@@ -9,12 +9,12 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.decode import OLD_KEY_HEADER
 from cdc.runtime.newer_changes import TopicLog
-from cdc.runtime.quarantine import Quarantine
 from cdc.runtime.quarantine_view import Chosen
 from cdc.runtime.replay import Replayer
 from cdc.runtime.replay_report import ReplayReport
 from cdc.runtime.session import build_session
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.quarantine import Quarantine
 from cdc.source.stream import read_range
 from cdc.source.topics import OffsetRange, open_topics
 from connectors import DIALECTS

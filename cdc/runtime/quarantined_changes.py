@@ -12,9 +12,9 @@ from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
 from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId
-from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.newer_changes import Mask
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.open_tables import Tables
 
 # Schemas may come one after the other, as in a batch.
 MOST_PASSES = 6

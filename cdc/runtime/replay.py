@@ -33,8 +33,8 @@ from cdc.runtime.quarantined_changes import (
 )
 from cdc.runtime.record_access import OldKeys
 from cdc.runtime.replay_report import TableReplay, staying
-from cdc.runtime.table_rows import TableRows
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.table_rows import TableRows
 
 logger = logging.getLogger(__name__)
 

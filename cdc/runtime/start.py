@@ -10,8 +10,8 @@ from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
 from cdc.model import TableName
 from cdc.runtime.describe import describe
 from cdc.runtime.lineage import Lineage, Told
-from cdc.runtime.mirrored_table import MirroredTable
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.open_tables import Tables
 from cdc.source.topics import OffsetRange, open_topics
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,6 @@ from pyiceberg.table import Table
 from cdc.config import MirrorConfig
 from cdc.observe.column_history import ColumnHistories
 from cdc.observe.status import MirrorStatus
-from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.column_record import column_history
 from cdc.runtime.table_standing import (
     Counts,
@@ -24,6 +23,7 @@ from cdc.runtime.table_standing import (
     read_table,
     table_statuses,
 )
+from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.source.topics import open_topics
 from cdc.state.left_topics import read_retired
 from cdc.state.parked import read_words

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from cdc.config import ChangeKind
 from cdc.errors import DroppedTableError, RemadeTableError
 from cdc.model import Ledger, SchemaPlace
-from cdc.runtime.mirrored_table import MirroredTable
 from cdc.runtime.source_watch import SourceWatch
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.open_tables import Tables
 from cdc.schema import (
     GOES,
     ROWS_GO,

@@ -30,13 +30,13 @@ from cdc.model import (
     SourceTable,
     TableName,
 )
-from cdc.runtime.adoption import check_adoptable
-from cdc.runtime.catalog_reader import namesakes
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import describe, schemas_in, wire_of
 from cdc.runtime.planned_fates import PlannedFates, SeenTable, former_source
 from cdc.runtime.source_watch import SourceWatch
-from cdc.runtime.table_ledger import newest_ledger
+from cdc.runtime.tables.adoption import check_adoptable
+from cdc.runtime.tables.catalog_reader import namesakes
+from cdc.runtime.tables.table_ledger import newest_ledger
 from cdc.schema import (
     DAY,
     Decision,

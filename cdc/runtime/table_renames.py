@@ -18,16 +18,16 @@ from cdc.commit import IcebergTable, read_ledger
 from cdc.config import CatalogType, ChangeKind, MirrorConfig, ResolvedRule, SchemaChange
 from cdc.errors import CatalogError, RenamedTableError
 from cdc.model import MIRROR_PROPERTY, TOPIC_PROPERTY, SourceTable, TableName
-from cdc.runtime.adoption import check_adoptable
-from cdc.runtime.mirrored_table import (
+from cdc.runtime.planned_fates import former_source
+from cdc.runtime.table_fates import last_place
+from cdc.runtime.tables.adoption import check_adoptable
+from cdc.runtime.tables.mirrored_table import (
     LANES_PROPERTY,
     MIXED_PROPERTY,
     PARTITIONS_PROPERTY,
     MirroredTable,
 )
-from cdc.runtime.planned_fates import former_source
-from cdc.runtime.table_fates import last_place
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
 from cdc.schema import Fate, Standing, log_property, read_log, table_event
 from cdc.state.left_topics import LeftTable, RetiredTopic
 from cdc.state.source_identity import former_property

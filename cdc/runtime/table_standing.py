@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from cdc.errors import LostLedgerError, LostRecordsError
 from cdc.model import TOPIC_PROPERTY, Ledger
 from cdc.observe.status import TableStatus
-from cdc.runtime.table_ledger import newest_ledger
+from cdc.runtime.tables.table_ledger import newest_ledger
 from cdc.schema import mode_of
 from cdc.source.topics import OffsetRange, topic_pattern
 from cdc.state.left_topics import RetiredTopic

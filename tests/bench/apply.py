@@ -281,7 +281,7 @@ class Mirror:
     def __init__(self, spark: Any, folder: Path, form: str, source: Source) -> None:
         from cdc.commit import IcebergCatalog
         from cdc.runtime.batch import BatchRunner
-        from cdc.runtime.tables import Tables
+        from cdc.runtime.tables.open_tables import Tables
         from connectors import DIALECTS
 
         config, dialect = _config(folder, form, source.table), DIALECTS["postgres"]

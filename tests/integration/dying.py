@@ -13,8 +13,8 @@ from typing import Any
 
 from cdc.cli import main
 from cdc.runtime.batch import BatchRunner
-from cdc.runtime.table_commit import TableCommit
 from cdc.runtime.table_renames import TableRenames
+from cdc.runtime.tables.table_commit import TableCommit
 
 STEPS = {
     "1 plan": (BatchRunner, "_plan"),

@@ -182,7 +182,7 @@ class EvolvingDatabase:
 
     @contextmanager
     def parked_noted(self) -> Iterator[None]:
-        logger = logging.getLogger("cdc.runtime.tables")
+        logger = logging.getLogger("cdc.runtime.tables.open_tables")
         logger.addHandler(self.parked)
         try:
             yield

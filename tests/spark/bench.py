@@ -15,8 +15,8 @@ from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.observe import BatchProgress
 from cdc.runtime.batch import BatchRunner
-from cdc.runtime.mirrored_table import MirroredTable
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.open_tables import Tables
 from connectors import DIALECTS
 from tests.unit.messages import Message
 

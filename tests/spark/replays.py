@@ -13,7 +13,7 @@ from cdc.runtime.newer_changes import TopicLog
 from cdc.runtime.record_access import no_old_keys
 from cdc.runtime.replay import Replayer
 from cdc.runtime.replay_report import TableReplay
-from cdc.runtime.tables import Tables
+from cdc.runtime.tables.open_tables import Tables
 from cdc.source.topics import OffsetRange
 from connectors import DIALECTS
 from tests.conftest import Configure

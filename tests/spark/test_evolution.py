@@ -310,7 +310,7 @@ def test_a_default_that_was_cut_off_is_filled_after_a_restart(
     def killed(*_: object, **__: object) -> None:
         raise Killed
 
-    monkeypatch.setattr("cdc.runtime.table_rows.fill_defaults", killed)
+    monkeypatch.setattr("cdc.runtime.tables.table_rows.fill_defaults", killed)
     with pytest.raises(Killed):
         bench.apply(insert({"id": 2, "name": "b", "size": None}, table=wide, offset=1))
     monkeypatch.undo()

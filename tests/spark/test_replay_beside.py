@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from cdc.errors import CommitConflictError
 from cdc.model import SourceTable
-from cdc.runtime import quarantine
+from cdc.runtime.tables import quarantine
 from cdc.sql import discard_records
 from tests.conftest import Configure
 from tests.spark.meddling import around_commit

@@ -14,8 +14,8 @@ from cdc.config import MirrorConfig
 from cdc.config.load import parse_config
 from cdc.errors import MirrorError, SharedFolderError
 from cdc.model import TableName
-from cdc.runtime.folders import Folders
 from cdc.runtime.session import catalog_options
+from cdc.runtime.tables.folders import Folders
 from cdc.schema import quarantine_schema
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, insert, update

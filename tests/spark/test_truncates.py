@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cdc.errors import CommitConflictError
 from cdc.model import Account
-from cdc.runtime.table_commit import TableCommit
+from cdc.runtime.tables.table_commit import TableCommit
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Message, Table, insert, snapshot_row, truncate, update

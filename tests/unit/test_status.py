@@ -16,10 +16,10 @@ from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
 from cdc.observe.status import MirrorStatus, TableStatus
-from cdc.runtime.catalog_reader import CatalogReader
 from cdc.runtime.status import count_quarantined
-from cdc.runtime.table_ledger import newest_ledger
 from cdc.runtime.table_standing import Counts, Held, next_records, read_table, table_statuses
+from cdc.runtime.tables.catalog_reader import CatalogReader
+from cdc.runtime.tables.table_ledger import newest_ledger
 from cdc.schema import created, log_property
 from cdc.source.topics import OffsetRange
 from cdc.state.left_topics import RetiredTopic

@@ -9,7 +9,7 @@ from cdc.collapse import Key
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
-from cdc.runtime.quarantine import QuarantinePlan
+from cdc.runtime.tables.quarantine import QuarantinePlan
 from cdc.runtime.task.row_finder import IndexPlan
 from cdc.write import FileWriter
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from cdc.errors import MirrorError
 from cdc.model import PartitionMark, TargetId
-from cdc.runtime.quarantine import Quarantine
+from cdc.runtime.tables.quarantine import Quarantine
 from cdc.state.parked import ParkedWord, read_words, words_property
 
 logger = logging.getLogger(__name__)

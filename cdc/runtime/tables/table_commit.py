@@ -16,9 +16,9 @@ from cdc.commit import (
 from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError
 from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
-from cdc.runtime.mirrored_table import NOWHERE, MirroredTable
-from cdc.runtime.reports import TargetReports
-from cdc.runtime.table_rows import TableRows
+from cdc.runtime.tables.mirrored_table import NOWHERE, MirroredTable
+from cdc.runtime.tables.reports import TargetReports
+from cdc.runtime.tables.table_rows import TableRows
 from cdc.sql import merge_changes
 
 

@@ -12,8 +12,8 @@ from cdc.collapse import Key, after_truncate
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
 from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
-from cdc.runtime.mirrored_table import MirroredTable
-from cdc.runtime.reports import TargetReports
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.task.table_writer import bounds_of
 from cdc.sql import (
     NEWEST_IN_LOG,

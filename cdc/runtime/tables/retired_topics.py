@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from cdc.model import TableName
-from cdc.runtime.quarantine import Quarantine
+from cdc.runtime.tables.quarantine import Quarantine
 from cdc.state.left_topics import RetiredTopic, read_retired, retired_property
 from cdc.state.source_identity import REPLACED_PROPERTY, Moment
 

@@ -31,19 +31,19 @@ from cdc.model import (
     TableName,
     TargetId,
 )
-from cdc.runtime.adoption import check_adoptable
 from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.declared import Declarations
 from cdc.runtime.describe import wire_of
 from cdc.runtime.evolution import Evolution, Settle, earliest
-from cdc.runtime.folders import Folders
-from cdc.runtime.mirrored_table import MirroredTable
-from cdc.runtime.parked_words import ParkedWords
-from cdc.runtime.quarantine import Quarantine
-from cdc.runtime.retired_topics import RetiredTopics
-from cdc.runtime.scratch import index_folder
 from cdc.runtime.source_watch import SourceWatch
-from cdc.runtime.table_properties import TABLE_PROPERTIES
+from cdc.runtime.tables.adoption import check_adoptable
+from cdc.runtime.tables.folders import Folders
+from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.parked_words import ParkedWords
+from cdc.runtime.tables.quarantine import Quarantine
+from cdc.runtime.tables.retired_topics import RetiredTopics
+from cdc.runtime.tables.scratch import index_folder
+from cdc.runtime.tables.table_properties import TABLE_PROPERTIES
 from cdc.runtime.task.target_plan import TargetPlan
 from cdc.schema import (
     arrow_schema,

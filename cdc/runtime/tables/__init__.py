@@ -1,0 +1,1 @@
+"""The open tables of a run: what they are, what they have, how they are committed."""
