@@ -27,7 +27,7 @@ from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
 from cdc.runtime.batch_plan import BatchPlan
-from cdc.runtime.misread import misread
+from cdc.runtime.follow.misread import misread
 from cdc.runtime.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables

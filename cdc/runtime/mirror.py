@@ -28,8 +28,8 @@ from cdc.decode import OLD_KEY_HEADER
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.batch import BatchRunner
+from cdc.runtime.follow.source_tables import Lineage
 from cdc.runtime.heartbeat import beat
-from cdc.runtime.lineage import Lineage
 from cdc.runtime.session import build_session
 from cdc.runtime.start import starting_offsets
 from cdc.runtime.tables.open_tables import Tables

@@ -8,8 +8,8 @@ from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
 from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
 from cdc.model import TableName
-from cdc.runtime.describe import describe
-from cdc.runtime.lineage import Lineage, Told
+from cdc.runtime.follow.describe import describe
+from cdc.runtime.follow.source_tables import Lineage, Told
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from cdc.source.topics import OffsetRange, open_topics

@@ -30,10 +30,10 @@ from cdc.model import (
     SourceTable,
     TableName,
 )
-from cdc.runtime.declared import Declarations
-from cdc.runtime.describe import describe, schemas_in, wire_of
-from cdc.runtime.planned_fates import PlannedFates, SeenTable, former_source
-from cdc.runtime.source_watch import SourceWatch
+from cdc.runtime.follow.declared import Declarations
+from cdc.runtime.follow.describe import describe, schemas_in, wire_of
+from cdc.runtime.follow.planned_fates import PlannedFates, SeenTable, former_source
+from cdc.runtime.follow.source_watch import SourceWatch
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.catalog_reader import namesakes
 from cdc.runtime.tables.table_ledger import newest_ledger

@@ -1,12 +1,6 @@
 """Source schemas to Iceberg schemas, and what has changed between them."""
 
-from cdc.schema.arrow_schema import arrow_schema, arrow_type, source_schema
-from cdc.schema.difference import ColumnChange, SchemaDifference, difference
-from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
-from cdc.schema.partitioning import check_partition
-from cdc.schema.policy import DAY, Decision, decide, statement
-from cdc.schema.quarantine import quarantine_schema
-from cdc.schema.source_standing import (
+from cdc.runtime.follow.source_standing import (
     GOES,
     ROWS_GO,
     Fate,
@@ -15,6 +9,12 @@ from cdc.schema.source_standing import (
     on_remake,
     standing,
 )
+from cdc.schema.arrow_schema import arrow_schema, arrow_type, source_schema
+from cdc.schema.difference import ColumnChange, SchemaDifference, difference
+from cdc.schema.mapping import iceberg_schema, mirror_columns, own_columns
+from cdc.schema.partitioning import check_partition
+from cdc.schema.policy import DAY, Decision, decide, statement
+from cdc.schema.quarantine import quarantine_schema
 from cdc.schema.table_mode import check_mode, mode_of
 from cdc.schema.target import (
     check_alone,

@@ -11,7 +11,7 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger, TableName
-from cdc.runtime.describe import describe
+from cdc.runtime.follow.describe import describe
 from cdc.source.topics import Record as FirstRecord
 from connectors import DIALECTS
 from tests.conformance.case import Case

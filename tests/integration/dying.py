@@ -13,7 +13,7 @@ from typing import Any
 
 from cdc.cli import main
 from cdc.runtime.batch import BatchRunner
-from cdc.runtime.table_renames import TableRenames
+from cdc.runtime.follow.table_renames import TableRenames
 from cdc.runtime.tables.table_commit import TableCommit
 
 STEPS = {

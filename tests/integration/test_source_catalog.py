@@ -20,7 +20,7 @@ from cdc.config.load import parse_config
 from cdc.decode.connect_schema import columns_of
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceSchema, SourceTable, SourceType
-from cdc.runtime.declared import Declarations
+from cdc.runtime.follow.declared import Declarations
 from connectors import DIALECTS
 from tests.unit.messages import RECORDED, read_recorded
 

@@ -13,7 +13,7 @@ from pyiceberg.catalog import Catalog, load_catalog
 from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
 from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
-from cdc.runtime.describe import describe, schemas_in, wire_of
+from cdc.runtime.follow.describe import describe, schemas_in, wire_of
 from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.schema import iceberg_schema, key_property, mirror_columns
 from cdc.source.topics import OffsetRange, Record

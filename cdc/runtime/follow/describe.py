@@ -7,7 +7,7 @@ from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NotDebeziumError
 from cdc.model import News
-from cdc.runtime.declared import Declarations
+from cdc.runtime.follow.declared import Declarations
 from cdc.source.topics import Record
 
 

@@ -18,8 +18,8 @@ from cdc.commit import IcebergTable, read_ledger
 from cdc.config import CatalogType, ChangeKind, MirrorConfig, ResolvedRule, SchemaChange
 from cdc.errors import CatalogError, RenamedTableError
 from cdc.model import MIRROR_PROPERTY, TOPIC_PROPERTY, SourceTable, TableName
-from cdc.runtime.planned_fates import former_source
-from cdc.runtime.table_fates import last_place
+from cdc.runtime.follow.planned_fates import former_source
+from cdc.runtime.follow.table_fates import last_place
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.mirrored_table import (
     LANES_PROPERTY,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from cdc.config import ChangeKind
 from cdc.errors import DroppedTableError, RemadeTableError
 from cdc.model import Ledger, SchemaPlace
-from cdc.runtime.source_watch import SourceWatch
+from cdc.runtime.follow.source_watch import SourceWatch
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from cdc.schema import (

@@ -20,7 +20,7 @@ from cdc.model import (
     SourceSchema,
 )
 from cdc.model.column_steps import ColumnStep, StepKind
-from cdc.runtime.declared import Declarations
+from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.schema import (
     DAY,

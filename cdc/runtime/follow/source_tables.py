@@ -15,8 +15,8 @@ from cdc.decode import named_by
 from cdc.dialect import Dialect
 from cdc.errors import AwaitedTableError, EndedTopicError, MirrorError, RenamedTableError
 from cdc.model import News, SourceTable, TargetId
-from cdc.runtime.table_fates import TableFates, is_read_up
-from cdc.runtime.table_renames import TableRenames
+from cdc.runtime.follow.table_fates import TableFates, is_read_up
+from cdc.runtime.follow.table_renames import TableRenames
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from cdc.source.topics import OffsetRange, Record, open_topics
