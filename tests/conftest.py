@@ -125,7 +125,7 @@ def configure(lake: Path) -> Configure:
 @pytest.fixture(scope="session")
 def spark(configure: Configure) -> "Iterator[SparkSession]":
     """One real local Spark with a real Iceberg catalog on disk, started as `run` starts it."""
-    from cdc.runtime.session import build_session
+    from cdc.runtime.stream.session import build_session
 
     session = build_session(configure())
     yield session

@@ -35,7 +35,7 @@ def keep_classes(file: Path) -> None:
     from pyspark import SparkContext
 
     from cdc.config.load import parse_config
-    from cdc.runtime.session import build_session
+    from cdc.runtime.stream.session import build_session
 
     os.environ["SPARK_SUBMIT_OPTS"] = f"{_ALWAYS} -XX:ArchiveClassesAtExit={file} -Xlog:cds*=off"
     with tempfile.TemporaryDirectory(prefix="java-classes-") as folder:

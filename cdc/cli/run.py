@@ -19,7 +19,9 @@ def run(ctx: click.Context, config: Path, once: bool, verbose: bool) -> None:
 
     settings = load_config(config)
     set_up_logging(verbose=verbose)
-    from cdc.runtime.mirror import run_mirror  # imports pyspark: late, so that errors come at once
+    from cdc.runtime.stream.mirror import (
+        run_mirror,  # imports pyspark: late, so that errors come at once
+    )
 
     summary = run_mirror(settings, once=once)
     click.echo(str(summary))

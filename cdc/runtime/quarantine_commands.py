@@ -12,7 +12,7 @@ from cdc.runtime.newer_changes import TopicLog
 from cdc.runtime.quarantine_view import Chosen
 from cdc.runtime.replay import Replayer
 from cdc.runtime.replay_report import ReplayReport
-from cdc.runtime.session import build_session
+from cdc.runtime.stream.session import build_session
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.quarantine import Quarantine
 from cdc.source.stream import read_range

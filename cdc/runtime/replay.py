@@ -21,7 +21,6 @@ from cdc.config import ApplyMode
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
-from cdc.runtime.batch import MOST_CONFLICTS, BatchRunner
 from cdc.runtime.newer_changes import Mask, TopicLog, find_overtaken
 from cdc.runtime.quarantined_changes import (
     Place,
@@ -31,8 +30,9 @@ from cdc.runtime.quarantined_changes import (
     read_tableless,
     source_of,
 )
-from cdc.runtime.record_access import OldKeys
 from cdc.runtime.replay_report import TableReplay, staying
+from cdc.runtime.stream.batch import MOST_CONFLICTS, BatchRunner
+from cdc.runtime.stream.record_access import OldKeys
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.table_rows import TableRows
 

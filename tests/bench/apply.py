@@ -82,7 +82,7 @@ def _options() -> argparse.Namespace:
 
 
 def _run(folder: Path, options: argparse.Namespace) -> None:
-    from cdc.runtime.session import build_session
+    from cdc.runtime.stream.session import build_session
 
     spark = build_session(_config(folder, "equality", ORDERS))
     # A file of records is never cut, nor read together with another.
@@ -280,7 +280,7 @@ class Mirror:
 
     def __init__(self, spark: Any, folder: Path, form: str, source: Source) -> None:
         from cdc.commit import IcebergCatalog
-        from cdc.runtime.batch import BatchRunner
+        from cdc.runtime.stream.batch import BatchRunner
         from cdc.runtime.tables.open_tables import Tables
         from connectors import DIALECTS
 

@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from cdc.config import load_config
-from cdc.runtime.session import build_session
+from cdc.runtime.stream.session import build_session
 from tests.chaos.mirror import Books
 
 PAUSE_SECONDS = 2.0

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from cdc.config import load_config
-from cdc.runtime.session import build_session
+from cdc.runtime.stream.session import build_session
 
 
 def main(config: Path, namespace: str, folder: Path) -> None:

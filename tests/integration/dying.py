@@ -12,8 +12,8 @@ import sys
 from typing import Any
 
 from cdc.cli import main
-from cdc.runtime.batch import BatchRunner
 from cdc.runtime.follow.table_renames import TableRenames
+from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.tables.table_commit import TableCommit
 
 STEPS = {

@@ -25,7 +25,7 @@ from cdc.errors import KafkaUnreachableError
 from cdc.model import QUARANTINE
 from cdc.observe import RunSummary
 from cdc.observe.postgres_rows import read_rows
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from cdc.source.topics import open_topics
 from tests.chaos.workload import Client, MariadbClient, PostgresClient
 from tests.integration.column_changes import (

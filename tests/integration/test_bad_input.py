@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from cdc.cli import cli
 from cdc.config import MirrorConfig
 from cdc.observe import RunSummary
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure
 from tests.integration.stack import Stack
 from tests.unit.messages import ORDERS, Message, Table, insert, update

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
 from cdc.observe import RunSummary
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack

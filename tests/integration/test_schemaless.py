@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
 from cdc.observe import RunSummary
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import Source, mirrored
 from tests.unit.messages import RECORDED

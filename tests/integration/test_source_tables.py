@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from cdc.config import MirrorConfig, load_config
 from cdc.observe import RunSummary
 from cdc.runtime.check import check_mirror
-from cdc.runtime.mirror import Mirror
 from cdc.runtime.status import open_status
+from cdc.runtime.stream.mirror import Mirror
 from cdc.runtime.table_plans import TablePlan
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource, Source

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack

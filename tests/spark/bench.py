@@ -14,7 +14,7 @@ from cdc.dialect import Dialect
 from cdc.errors import MirrorError
 from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.observe import BatchProgress
-from cdc.runtime.batch import BatchRunner
+from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from connectors import DIALECTS

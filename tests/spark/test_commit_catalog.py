@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.model import TOPIC_PROPERTY, TableName
-from cdc.runtime.session import ICEBERG
+from cdc.runtime.stream.session import ICEBERG
 
 AT_ONCE = 8
 

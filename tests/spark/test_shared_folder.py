@@ -14,7 +14,7 @@ from cdc.config import MirrorConfig
 from cdc.config.load import parse_config
 from cdc.errors import MirrorError, SharedFolderError
 from cdc.model import TableName
-from cdc.runtime.session import catalog_options
+from cdc.runtime.stream.session import catalog_options
 from cdc.runtime.tables.folders import Folders
 from cdc.schema import quarantine_schema
 from tests.spark.bench import Bench

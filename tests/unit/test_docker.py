@@ -17,7 +17,7 @@ from cdc.config import MirrorConfig, load_config, unreadable
 from cdc.config.load import parse_config
 from cdc.dialect import ConnectorRequest
 from cdc.downloads.spark_jars import JARS_VARIABLE
-from cdc.runtime.heartbeat import HEARTBEAT_VARIABLE
+from cdc.runtime.stream.heartbeat import HEARTBEAT_VARIABLE
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
 from tests.dockerfile import Context, Stage, parse

@@ -10,7 +10,7 @@ from typing import Final
 import pyspark
 
 from cdc.config import MirrorConfig
-from cdc.runtime.session import session_options
+from cdc.runtime.stream.session import session_options
 
 TABLE: Final = "shop.orders"
 QUERY: Final = "SELECT status, count(*), sum(total) FROM {} GROUP BY status ORDER BY status"

@@ -31,11 +31,11 @@ from cdc.model import (
     TableName,
     TargetId,
 )
-from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import wire_of
 from cdc.runtime.follow.evolution import Evolution, Settle, earliest
 from cdc.runtime.follow.source_watch import SourceWatch
+from cdc.runtime.stream.batch_plan import BatchPlan
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.folders import Folders
 from cdc.runtime.tables.mirrored_table import MirroredTable

@@ -13,7 +13,7 @@ from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
-from cdc.runtime.mirror import Mirror
+from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure
 from tests.integration.stack import Stack
 from tests.integration.values.cells import Format, Setup, Tally

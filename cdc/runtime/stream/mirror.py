@@ -27,11 +27,11 @@ from cdc.config import MirrorConfig, interval_seconds
 from cdc.decode import OLD_KEY_HEADER
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
-from cdc.runtime.batch import BatchRunner
 from cdc.runtime.follow.source_tables import Lineage
-from cdc.runtime.heartbeat import beat
-from cdc.runtime.session import build_session
-from cdc.runtime.start import starting_offsets
+from cdc.runtime.stream.batch import BatchRunner
+from cdc.runtime.stream.heartbeat import beat
+from cdc.runtime.stream.session import build_session
+from cdc.runtime.stream.start import starting_offsets
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.scratch import stream_folder
 from cdc.source.stream import open_stream, read_range

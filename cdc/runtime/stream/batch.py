@@ -26,9 +26,9 @@ from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, PartitionReport, TargetId, Truncate
 from cdc.observe import BatchProgress
-from cdc.runtime.batch_plan import BatchPlan
 from cdc.runtime.follow.misread import misread
-from cdc.runtime.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
+from cdc.runtime.stream.batch_plan import BatchPlan
+from cdc.runtime.stream.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.reports import TargetReports, by_target
