@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.model import QUARANTINE, Account
-from cdc.runtime.replay import TRUNCATE
+from cdc.runtime.replay.replay import TRUNCATE
 from tests.conftest import Configure
 from tests.spark.replays import Scene
 from tests.unit.messages import (

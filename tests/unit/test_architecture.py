@@ -26,7 +26,7 @@ FLOORS: list[set[str]] = [
     {"cdc.runtime.tables.open_tables"},
     {"cdc.runtime.follow"},
     {"cdc.runtime.stream"},
-    {"cdc.runtime.replay"},
+    {"cdc.runtime.replay.replay"},
     {"cdc.commands", "cdc.demo"},
     {"cdc.cli"},
 ]
@@ -214,7 +214,7 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
         ("cdc.runtime.stream.mirror", "import tenacity\nfrom cdc.write import files"),
         ("cdc.runtime.stream.batch", "from connectors import DIALECTS"),
         ("cdc.runtime.follow.actions", "from cdc.runtime.tables.open_tables import reports"),
-        ("cdc.commands.check", "from cdc.runtime.replay.replay import Replayer"),
+        ("cdc.commands.check", "from cdc.runtime.replay.replay.replay import Replayer"),
         ("cdc.cli.run", "from cdc.runtime.stream.mirror import run_mirror"),
         ("connectors.mariadb", "from connectors.mysql import position"),
         ("connectors.mysql", "from connectors.mysql.position import position"),

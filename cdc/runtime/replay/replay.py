@@ -21,8 +21,8 @@ from cdc.config import ApplyMode
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
-from cdc.runtime.newer_changes import Mask, TopicLog, find_overtaken
-from cdc.runtime.quarantined_changes import (
+from cdc.runtime.replay.newer_changes import Mask, TopicLog, find_overtaken
+from cdc.runtime.replay.quarantined_changes import (
     Place,
     Reading,
     places_of,

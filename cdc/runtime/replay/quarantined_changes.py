@@ -12,7 +12,7 @@ from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
 from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId
-from cdc.runtime.newer_changes import Mask
+from cdc.runtime.replay.newer_changes import Mask
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 

@@ -1,0 +1,1 @@
+"""Records in quarantine, applied once their cause is gone."""
