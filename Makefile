@@ -119,7 +119,7 @@ $(SYNCED): pyproject.toml uv.lock | $(UV)
 	    "$$(python3 --version 2>&1 || true). Install a newer one and run make again."
 	$(UV) sync --locked --extra sandbox
 	# What the command imports is compiled now and not at every start.
-	.venv/bin/python -c 'import cdc.cli, cdc.config.load, cdc.runtime.stream.mirror, cdc.runtime.demo'
+	.venv/bin/python -c 'import cdc.cli, cdc.config.load, cdc.runtime.stream.mirror, cdc.demo'
 	.venv/bin/database-mirror check pyproject.toml >/dev/null 2>&1 || true
 	touch $@
 

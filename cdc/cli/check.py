@@ -29,7 +29,7 @@ def check(ctx: click.Context, config: Path, output: str, verbose: bool) -> None:
             raise
         click.echo(json.dumps(_as_dict(error), indent=2))
         ctx.exit(error.exit_code)
-    from cdc.runtime.check import check_mirror
+    from cdc.commands.check import check_mirror
 
     report = check_mirror(settings)
     if output == "json":

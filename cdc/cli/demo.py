@@ -61,6 +61,6 @@ def demo(ctx: click.Context, keep: bool, rows: int, folder: Path | None, verbose
     Everything runs on this machine and ends with the command; what is missing is downloaded once.
     """
     set_up_logging(verbose=verbose)
-    from cdc.runtime.demo import run_demo  # imports pyspark: late, so that --help stays instant
+    from cdc.demo import run_demo  # imports pyspark: late, so that --help stays instant
 
     ctx.exit(run_demo(keep=keep, rows=rows, folder=folder, screen=Screen()))

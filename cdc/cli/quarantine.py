@@ -41,8 +41,8 @@ def list_(config: Path, table: str | None, output: str, verbose: bool) -> None:
     from cdc.config import load_config
 
     settings = load_config(config)
-    from cdc.runtime.quarantine_pages import group_lines, group_values
-    from cdc.runtime.quarantine_view import Chosen, QuarantineView
+    from cdc.commands.quarantine_view import Chosen, QuarantineView
+    from cdc.observe.quarantine_pages import group_lines, group_values
 
     groups = QuarantineView(settings).groups(Chosen(table))
     if output == "json":
@@ -76,8 +76,8 @@ def show(
     from cdc.config import load_config
 
     settings = load_config(config)
-    from cdc.runtime.quarantine_pages import record_lines, record_values
-    from cdc.runtime.quarantine_view import Chosen, QuarantineView
+    from cdc.commands.quarantine_view import Chosen, QuarantineView
+    from cdc.observe.quarantine_pages import record_lines, record_values
 
     records = QuarantineView(settings).records(Chosen(table, topic, partition, offset), limit)
     if output == "json":
@@ -116,7 +116,7 @@ def replay(
 
     settings = load_config(config)
     set_up_logging(verbose=verbose)
-    from cdc.runtime.quarantine_commands import replay_quarantine  # imports pyspark
+    from cdc.commands.quarantine_commands import replay_quarantine  # imports pyspark
 
     report = replay_quarantine(settings, table, dry_run=dry_run, anyway=anyway)
     if output == "json":
@@ -151,13 +151,13 @@ def drop(
     settings = load_config(config)
     if not yes and not interactive():
         raise click.UsageError("Nobody is there to ask. Add --yes to remove records for good.")
-    from cdc.runtime.quarantine_view import Chosen, QuarantineView
+    from cdc.commands.quarantine_view import Chosen, QuarantineView
 
     chosen = Chosen(table, topic, partition, offset)
     if not yes:
         count = QuarantineView(settings).count(chosen)
         click.confirm(f"Remove {count} records for good?", abort=True)
-    from cdc.runtime.quarantine_commands import drop_quarantined  # imports pyspark
+    from cdc.commands.quarantine_commands import drop_quarantined  # imports pyspark
 
     click.echo(f"removed {drop_quarantined(settings, chosen)} records")
 

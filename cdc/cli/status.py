@@ -31,7 +31,7 @@ def status(ctx: click.Context, config: Path, schema: bool, watch: bool, output: 
 
     settings = load_config(config)
     set_up_logging(verbose=False)
-    from cdc.runtime.status import open_status  # late: it imports pyiceberg
+    from cdc.commands.status import open_status  # late: it imports pyiceberg
 
     def show() -> int:
         """Show it once; while watching, what may pass is told and does not end it."""

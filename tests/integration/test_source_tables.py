@@ -14,12 +14,12 @@ import pytest
 from pyiceberg.catalog import load_catalog
 from pyspark.sql import SparkSession
 
+from cdc.commands.check import check_mirror
+from cdc.commands.status import open_status
+from cdc.commands.table_plans import TablePlan
 from cdc.config import MirrorConfig, load_config
 from cdc.observe import RunSummary
-from cdc.runtime.check import check_mirror
-from cdc.runtime.status import open_status
 from cdc.runtime.stream.mirror import Mirror
-from cdc.runtime.table_plans import TablePlan
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource, Source
 from tests.integration.dying import RENAME_STEPS

@@ -9,9 +9,9 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, RecordFormat
 from cdc.decode import Wire
 from cdc.model import QUARANTINE
+from cdc.observe.replay_report import TableReplay
 from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer
-from cdc.runtime.replay_report import TableReplay
 from cdc.runtime.stream.record_access import no_old_keys
 from cdc.runtime.tables.open_tables import Tables
 from cdc.source.topics import OffsetRange

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
+from cdc.commands.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
 from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
-from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.schema import iceberg_schema, key_property, mirror_columns
 from cdc.source.topics import OffsetRange, Record
 from connectors import DIALECTS
@@ -328,7 +328,7 @@ def test_a_topic_that_begins_with_a_truncate_can_be_checked() -> None:
 
 
 def test_check_loads_no_spark() -> None:
-    code = "import sys, cdc.runtime.check; print('pyspark' in sys.modules)"
+    code = "import sys, cdc.commands.check; print('pyspark' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

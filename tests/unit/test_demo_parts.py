@@ -11,13 +11,13 @@ from click.testing import CliRunner
 
 from cdc.cli import cli
 from cdc.config import MirrorConfig, load_config
+from cdc.demo.arrivals import SourceClock
+from cdc.demo.folder import MARKER, open_folder
+from cdc.demo.lines_to_paste import duckdb_lines, pyiceberg_lines, spark_lines
+from cdc.demo.outcome import Outcome, outcome_lines
+from cdc.demo.shop import FEWEST_ROWS, Sizes
 from cdc.errors import DemoFolderError
 from cdc.observe.comparison import Comparison, Kind, Sample
-from cdc.runtime.demo.arrivals import SourceClock
-from cdc.runtime.demo.folder import MARKER, open_folder
-from cdc.runtime.demo.lines_to_paste import duckdb_lines, pyiceberg_lines, spark_lines
-from cdc.runtime.demo.outcome import Outcome, outcome_lines
-from cdc.runtime.demo.shop import FEWEST_ROWS, Sizes
 
 ODD = 'it\'s a "böse" folder; $HOME'
 

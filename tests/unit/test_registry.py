@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from cdc.commands.check import _check_registry
 from cdc.decode import registry as registry_module
 from cdc.decode.avro_schema import AvroType
 from cdc.decode.registry import SchemaRegistry, UnreadableSchema, open_registry
 from cdc.errors import RegistryOptionError, RegistryUnreachableError
-from cdc.runtime.check import _check_registry
 from tests.unit.registry_server import RegistryServer, serve
 
 ROW = {"type": "record", "name": "Row", "fields": [{"name": "id", "type": "long"}]}

@@ -12,12 +12,12 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.types import StringType
 
 from cdc.cli import cli
+from cdc.commands.status import count_quarantined
+from cdc.commands.table_status import Counts, Held, next_records, read_table, table_statuses
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
 from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
 from cdc.observe.status import MirrorStatus, TableStatus
-from cdc.runtime.status import count_quarantined
-from cdc.runtime.table_standing import Counts, Held, next_records, read_table, table_statuses
 from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.runtime.tables.table_ledger import newest_ledger
 from cdc.schema import created, log_property
@@ -451,7 +451,7 @@ def test_kafka_that_does_not_answer_is_told(tmp_path: Path) -> None:
 
 
 def test_status_loads_no_spark() -> None:
-    code = "import sys, cdc.runtime.status; print('pyspark' in sys.modules)"
+    code = "import sys, cdc.commands.status; print('pyspark' in sys.modules)"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 

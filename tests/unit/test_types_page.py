@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from cdc.commands.types_page import TITLES, types_page
 from cdc.dialect import Dialect
 from cdc.model import logical
-from cdc.runtime.types_page import TITLES, types_page
 from cdc.schema.type_table import ROWS
 from connectors import DIALECTS
 
@@ -16,7 +16,7 @@ every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(D
 
 
 def test_the_page_is_what_the_code_prints() -> None:
-    command = "run: python -m cdc.runtime.types_page >connectors/README.md"
+    command = "run: python -m cdc.commands.types_page >connectors/README.md"
 
     assert PAGE.read_text(encoding="utf-8") == types_page(), command
 

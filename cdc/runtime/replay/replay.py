@@ -21,6 +21,7 @@ from cdc.config import ApplyMode
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
+from cdc.observe.replay_report import TableReplay, staying
 from cdc.runtime.replay.newer_changes import Mask, TopicLog, find_overtaken
 from cdc.runtime.replay.quarantined_changes import (
     Place,
@@ -30,7 +31,6 @@ from cdc.runtime.replay.quarantined_changes import (
     read_tableless,
     source_of,
 )
-from cdc.runtime.replay_report import TableReplay, staying
 from cdc.runtime.stream.batch import MOST_CONFLICTS, BatchRunner
 from cdc.runtime.stream.record_access import OldKeys
 from cdc.runtime.tables.open_tables import Tables

@@ -10,11 +10,8 @@ from datetime import UTC, datetime
 
 from pyiceberg.table import Table
 
-from cdc.config import MirrorConfig
-from cdc.observe.column_history import ColumnHistories
-from cdc.observe.status import MirrorStatus
-from cdc.runtime.column_record import column_history
-from cdc.runtime.table_standing import (
+from cdc.commands.column_record import column_history
+from cdc.commands.table_status import (
     Counts,
     Held,
     Place,
@@ -23,6 +20,9 @@ from cdc.runtime.table_standing import (
     read_table,
     table_statuses,
 )
+from cdc.config import MirrorConfig
+from cdc.observe.column_history import ColumnHistories
+from cdc.observe.status import MirrorStatus
 from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.source.topics import open_topics
 from cdc.state.left_topics import read_retired

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import psycopg
 
-from cdc.runtime.demo.mirrored_tables import Commit, MirroredTables
-from cdc.runtime.demo.workload import NOW
+from cdc.demo.mirrored_tables import Commit, MirroredTables
+from cdc.demo.workload import NOW
 
 POLL_SECONDS: Final = 0.2
 

@@ -1,4 +1,4 @@
-"""The page of all types, connectors/README.md: `python -m cdc.runtime.types_page` prints it."""
+"""The page of all types, connectors/README.md: `python -m cdc.commands.types_page` prints it."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ CONNECT = "org.apache.kafka.connect.data."
 INTRODUCTION = """\
 # Types
 
-Made from the code: `python -m cdc.runtime.types_page >connectors/README.md`.
+Made from the code: `python -m cdc.commands.types_page >connectors/README.md`.
 
 Nothing is rounded, cut, moved to another time zone or made null on the way, but for what a row
 below names. A value that does not fit its column puts its record into quarantine, with its offset

@@ -17,24 +17,24 @@ from typing import Final
 import psycopg
 
 from cdc.config import MirrorConfig, load_config
-from cdc.downloads.java import find_java
-from cdc.downloads.spark_jars import spark_jars
-from cdc.runtime.demo.arrivals import SourceClock, arrivals
-from cdc.runtime.demo.folder import DEFAULT_FOLDER, DemoFolder, open_folder
-from cdc.runtime.demo.lines_to_paste import (
+from cdc.demo.arrivals import SourceClock, arrivals
+from cdc.demo.folder import DEFAULT_FOLDER, DemoFolder, open_folder
+from cdc.demo.lines_to_paste import (
     duckdb_lines,
     psql_line,
     pyiceberg_lines,
     spark_lines,
 )
-from cdc.runtime.demo.mirror_process import MirrorProcess
-from cdc.runtime.demo.mirrored_tables import MirroredTables
-from cdc.runtime.demo.outcome import has, outcome_lines, outcomes
-from cdc.runtime.demo.screen import Screen
-from cdc.runtime.demo.shop import TABLES, Sizes
-from cdc.runtime.demo.source import NAME, start_source
-from cdc.runtime.demo.waiting import Waiting
-from cdc.runtime.demo.workload import ROUNDS, LastChange, Workload
+from cdc.demo.mirror_process import MirrorProcess
+from cdc.demo.mirrored_tables import MirroredTables
+from cdc.demo.outcome import has, outcome_lines, outcomes
+from cdc.demo.screen import Screen
+from cdc.demo.shop import TABLES, Sizes
+from cdc.demo.source import NAME, start_source
+from cdc.demo.waiting import Waiting
+from cdc.demo.workload import ROUNDS, LastChange, Workload
+from cdc.downloads.java import find_java
+from cdc.downloads.spark_jars import spark_jars
 from cdc.sandbox import PostgresEndpoint, Sandbox, Service
 
 EQUAL: Final = 0

@@ -12,7 +12,7 @@ from uuid import UUID
 import psycopg
 from psycopg.types.json import Jsonb
 
-from cdc.runtime.demo.shop import Sizes
+from cdc.demo.shop import Sizes
 
 SEED: Final = 20240229
 ROUNDS: Final = 15

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import psycopg
 
+from cdc.demo.mirrored_tables import MirroredTables
+from cdc.demo.workload import LastChange
 from cdc.observe.comparison import Comparison, compare
 from cdc.observe.postgres_rows import primary_key, read_rows
-from cdc.runtime.demo.mirrored_tables import MirroredTables
-from cdc.runtime.demo.workload import LastChange
 
 HEADINGS = ("table", "source rows", "mirrored rows", "differences", "seconds behind")
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from pyiceberg.catalog import Catalog, load_catalog
 
+from cdc.commands.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.config import CatalogType, MirrorConfig, reveal, unreadable
 from cdc.decode.registry import open_registry
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
-from cdc.runtime.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.runtime.tables.catalog_reader import sqlite_file
 from cdc.source.topics import OffsetRange, Record, open_topics
 from connectors import DIALECTS

@@ -5,13 +5,13 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from cdc.commands.quarantine_view import Chosen
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.decode import OLD_KEY_HEADER
-from cdc.runtime.quarantine_view import Chosen
+from cdc.observe.replay_report import ReplayReport
 from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer
-from cdc.runtime.replay_report import ReplayReport
 from cdc.runtime.stream.session import build_session
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.quarantine import Quarantine

@@ -2,9 +2,9 @@
 
 from pyiceberg.table import Table
 
+from cdc.commands.table_status import iso_time
 from cdc.model import NO_POSITION, TOPIC_PROPERTY, SchemaEvent
 from cdc.observe.column_history import Column, ColumnHistory, RecordedChange, TableSchema
-from cdc.runtime.table_standing import iso_time
 from cdc.schema import read_log
 
 

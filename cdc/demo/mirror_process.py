@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from cdc.demo.folder import DemoFolder
 from cdc.downloads.processes import Command, Process, Processes
 from cdc.errors import MirrorEndedError, MirrorStalledError
-from cdc.runtime.demo.folder import DemoFolder
 
 PROGRAM: Final = "database-mirror"
 # A batch that is in hand is finished first.

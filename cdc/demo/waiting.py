@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from cdc.demo.mirror_process import MirrorProcess
 from cdc.errors import ConnectorFailedError, MirrorStalledError
-from cdc.runtime.demo.mirror_process import MirrorProcess
 from cdc.sandbox import ConnectEndpoint
 
 POLL_SECONDS: Final = 0.3

@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from cdc.demo.shop import TABLES, Sizes, fill_shop
 from cdc.dialect import ConnectorRequest
-from cdc.runtime.demo.shop import TABLES, Sizes, fill_shop
 from cdc.sandbox import PostgresEndpoint, Sandbox
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS
