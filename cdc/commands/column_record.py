@@ -5,7 +5,7 @@ from pyiceberg.table import Table
 from cdc.commands.table_status import iso_time
 from cdc.model import NO_POSITION, TOPIC_PROPERTY, SchemaEvent
 from cdc.observe.column_history import Column, ColumnHistory, RecordedChange, TableSchema
-from cdc.schema import read_log
+from cdc.state.schema_log import read_log
 
 
 def column_history(table: Table) -> ColumnHistory:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from pyiceberg.table import Table
 from cdc.config import CatalogType, MirrorConfig
 from cdc.errors import CatalogError, KafkaUnreachableError
 from cdc.model import OFFSET, QUARANTINE
+from cdc.observe.quarantine_records import BadGroup, KeptRecord
 from cdc.source.topics import open_topics
 
 PLACE: Final = ("table", "topic", "partition", "offset")
@@ -48,37 +48,6 @@ class Chosen:
         for name, value in self.values.items():
             found = And(found, EqualTo(term=Reference(name), value=literal(value)))
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class BadGroup:
-    """The records of one table that are bad for the same cause."""
-
-    table: str | None
-    topic: str
-    reason: str  # that of the first of them
-    records: int
-    first: tuple[int, int]  # partition and offset
-    last: tuple[int, int]
-    first_time: datetime
-    last_time: datetime
-    # How many can be replayed as far as Kafka is concerned; None where it does not answer.
-    replayable: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class KeptRecord:
-    """One record, whole."""
-
-    table: str | None
-    topic: str
-    partition: int
-    offset: int
-    reason: str
-    schema_id: int | None
-    time: datetime
-    key: bytes | None
-    value: bytes | None
 
 
 class QuarantineView:

@@ -44,15 +44,14 @@ from cdc.schema import (
     check_partition,
     decide,
     difference,
-    former_key,
     iceberg_schema,
-    key_of,
     mirror_columns,
     statement,
     table_folder,
     target_name,
 )
 from cdc.source.topics import OffsetRange, Record
+from cdc.state.key import former_key, key_of
 from cdc.state.left_topics import read_retired
 
 HEADINGS = ("topic", "table", "plan", "mode", "deletes", "key", "partition", "columns", "waiting")

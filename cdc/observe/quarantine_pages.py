@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from cdc.commands.quarantine_view import BadGroup, KeptRecord
+from cdc.observe.quarantine_records import BadGroup, KeptRecord
 
 NOTHING: Final = "nothing is in quarantine"
 HEX: Final = "0x"

@@ -1,1 +1,1 @@
-"""Where the stages meet: the Spark session, one micro-batch, the stream, the demo."""
+"""Where the stages meet: rooms in an order, task, tables, follow, stream, replay."""

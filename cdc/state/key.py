@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from pyiceberg.schema import Schema
 
 from cdc.model import FORMER_KEY_PROPERTY, KEY_PROPERTY
-from cdc.schema.mapping import MirrorColumn
 
 
-def key_property(columns: Iterable[MirrorColumn]) -> dict[str, str]:
-    """Give the table property that names the key of a new table's columns."""
-    return {KEY_PROPERTY: json.dumps([column.name for column in columns if column.key])}
+def key_property(names: Iterable[str]) -> dict[str, str]:
+    """Give the table property that names the key columns of a table."""
+    return {KEY_PROPERTY: json.dumps([*names])}
 
 
 def former_property(

@@ -2,13 +2,10 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from cdc.config import ChangeKind
-from cdc.model import SCHEMA_LOG_PROPERTY, SchemaEvent, SchemaPlace, SourceSchema
-from cdc.model.column_steps import ColumnStep
-from cdc.schema.difference import ColumnChange
-from cdc.schema.policy import statement
+from cdc.model import SCHEMA_LOG_PROPERTY, SchemaEvent, SchemaPlace
 
 CREATED = "create"
 FIRST_SCHEMA = 0  # Iceberg's number of the schema that a table is made with
@@ -42,33 +39,6 @@ def created(place: SchemaPlace, when: str) -> SchemaEvent:
 def table_event(kind: ChangeKind, text: str, place: SchemaPlace, when: str) -> SchemaEvent:
     """Note what became of a whole table; its columns stay as they are."""
     return SchemaEvent(kind.value, "", place, text=text, when=when)
-
-
-def event_of(
-    change: ColumnChange,
-    steps: Sequence[ColumnStep],
-    place: SchemaPlace,
-    schema: SourceSchema,
-    when: str,
-    default: str | None = None,
-) -> SchemaEvent:
-    """Note what a table did about one change."""
-    event = SchemaEvent(
-        kind=change.kind.value,
-        column=".".join(change.path) if len(change.path) > 1 else change.column,
-        place=place,
-        default=default,
-        text=", ".join(statement(step) for step in steps),
-        when=when,
-    )
-    if change.kind is ChangeKind.RENAME_COLUMN:
-        return replace(event, to=change.to)
-    if change.kind is ChangeKind.CHANGE_KEY:
-        return replace(event, column="")
-    if change.kind is ChangeKind.CHANGE_TYPE:
-        new = next(c.type for c in schema.columns if c.name == change.column)
-        return replace(event, to=steps[0].to, type=new.whole)
-    return event
 
 
 def since(place: SchemaPlace, events: Sequence[SchemaEvent]) -> tuple[SchemaEvent, ...]:

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from cdc.decode import DecodePlan, Wire
 from cdc.errors import MirrorError
 from cdc.model import Declared, News, PartitionReport, SourceSchema
-from cdc.runtime.tables.quarantine import QuarantinePlan
-from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.target_plan import QuarantinePlan, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
     arrow_schema,

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.errors import SchemaChangeError
-from cdc.schema import read_log
+from cdc.state.schema_log import read_log
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import (

@@ -15,8 +15,9 @@ from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
 from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
-from cdc.schema import iceberg_schema, key_property, mirror_columns
+from cdc.schema import iceberg_schema, mirror_columns
 from cdc.source.topics import OffsetRange, Record
+from cdc.state.key import key_property
 from connectors import DIALECTS
 from tests.unit.messages import ORDERS, Message, Table, column, insert, truncate
 
@@ -80,7 +81,11 @@ def create(
     wire = wire_of(parse_config(CONFIG.encode(), Path("/shop.toml")))
     schema = describe(record(row()), POSTGRES, wire).schemas[0]
     columns = mirror_columns(schema, "public.orders", POSTGRES, rule)
-    owner = {MIRROR_PROPERTY: "shop", TOPIC_PROPERTY: ORDERS.topic, **key_property(columns)}
+    owner = {
+        MIRROR_PROPERTY: "shop",
+        TOPIC_PROPERTY: ORDERS.topic,
+        **key_property(c.name for c in columns if c.key),
+    }
     made = {**owner, **(properties or {})}
     return catalog.create_table("shop.orders", iceberg_schema(columns, rule), properties=made)
 

@@ -9,15 +9,8 @@ from cdc.config import ApplyMode, OnDelete, ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.errors import NoKeyError, UnknownKeyError, UnmirrorableColumnError
 from cdc.model import KEY_PROPERTY, RESERVED, SourceColumn, SourceSchema, SourceType
-from cdc.schema import (
-    arrow_schema,
-    iceberg_schema,
-    key_of,
-    key_property,
-    mirror_columns,
-    own_columns,
-    source_schema,
-)
+from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, own_columns, source_schema
+from cdc.state.key import key_of, key_property
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import Table, arrays, column, insert, without_schemas
@@ -187,8 +180,8 @@ def test_a_table_keeps_its_key_in_its_properties() -> None:
     columns = mirror_columns(SourceSchema(COLUMNS, ("region", "id")), "t", POSTGRES)
     schema = iceberg_schema(columns)
 
-    assert key_property(columns) == {KEY_PROPERTY: '["region", "id"]'}
-    assert key_of(key_property(columns), schema) == ("region", "id")
+    assert key_property(c.name for c in columns if c.key) == {KEY_PROPERTY: '["region", "id"]'}
+    assert key_of(key_property(c.name for c in columns if c.key), schema) == ("region", "id")
     assert key_of({KEY_PROPERTY: "[]"}, schema) == ()
     assert key_of({"other": "1"}, schema) == ("id",)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cdc.dialect import ColumnFacts
 from cdc.model import IDENTITIES_PROPERTY
-from cdc.schema import Renames, identities_property, read_identities, told_renames
+from cdc.state.column_identities import Renames, identities_property, read_identities, told_renames
 
 
 def facts(**identities: int | None) -> dict[str, ColumnFacts]:

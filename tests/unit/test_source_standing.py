@@ -7,7 +7,7 @@ import pytest
 from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
 from cdc.model import TOPIC_PROPERTY, Ledger, PartitionMark, SourceTable, Truncate
-from cdc.schema import Fate, Standing, on_drop, on_remake, standing
+from cdc.runtime.follow.source_standing import Fate, Standing, on_drop, on_remake, standing
 from cdc.state.left_topics import LeftTable, RetiredTopic, read_retired, retired_property
 from cdc.state.source_identity import (
     FORMER_PROPERTY,

@@ -20,10 +20,10 @@ from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPla
 from cdc.observe.status import MirrorStatus, TableStatus
 from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.runtime.tables.table_ledger import newest_ledger
-from cdc.schema import created, log_property
 from cdc.source.topics import OffsetRange
 from cdc.state.left_topics import RetiredTopic
 from cdc.state.parked import ParkedWord, read_words, words_property
+from cdc.state.schema_log import created, log_property
 from cdc.state.source_identity import DROPPED_PROPERTY, Moment
 from tests.unit.status_tables import (
     CONFIG,

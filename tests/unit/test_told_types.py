@@ -3,8 +3,15 @@
 import pytest
 
 from cdc.model import SourceColumn, SourceType
-from cdc.schema import read_types, remembered, told_types, types_property
-from cdc.state.column_types import TypeMemory, joint_type, told_apart
+from cdc.state.column_types import (
+    TypeMemory,
+    joint_type,
+    read_types,
+    remembered,
+    told_apart,
+    told_types,
+    types_property,
+)
 from connectors import DIALECTS, debezium_types
 
 POSTGRES, MYSQL = DIALECTS["postgres"], DIALECTS["mysql"]

@@ -14,7 +14,7 @@ from cdc.model import (
     MISSING,
     Account,
 )
-from cdc.runtime.tables.quarantine import QuarantinePlan
+from cdc.runtime.task.target_plan import QuarantinePlan
 from tests.unit.messages import (
     ORDERS,
     Message,

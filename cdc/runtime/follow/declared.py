@@ -17,7 +17,8 @@ from cdc.config.type_choices import parse_type_choice
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError
 from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceTable, SourceType
-from cdc.schema import ToldTypes, TypeMemory, guessable_columns, told_types
+from cdc.schema import guessable_columns
+from cdc.state.column_types import ToldTypes, TypeMemory, told_types
 
 logger = logging.getLogger(__name__)
 

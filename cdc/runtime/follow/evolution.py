@@ -20,29 +20,23 @@ from cdc.model import (
     SourceSchema,
 )
 from cdc.model.column_steps import ColumnStep, StepKind
+from cdc.runtime.follow.column_events import event_of
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.schema import (
     DAY,
     ColumnChange,
     Decision,
-    Renames,
     arrow_type,
     decide,
     difference,
-    event_of,
     fitted,
-    former_key,
-    former_property,
-    identities_property,
-    key_property,
-    log_property,
     mirror_columns,
-    remembered,
-    since,
-    told_renames,
-    types_property,
 )
+from cdc.state.column_identities import Renames, identities_property, told_renames
+from cdc.state.column_types import remembered, types_property
+from cdc.state.key import former_key, former_property, key_property
+from cdc.state.schema_log import log_property, since
 
 logger = logging.getLogger(__name__)
 
@@ -236,7 +230,7 @@ class Evolution:
         before = mirrored.events
         others = {**told, **identities_property(facts, mirrored.identities, renamed)}
         if renamed or decision.new_key:
-            others |= key_property(columns)
+            others |= key_property(column.name for column in columns if column.key)
         if decision.new_key:
             others |= mirrored.rekeyed(decision.new_key)
             table = mirrored.table

@@ -8,7 +8,7 @@ from cdc.config import MirrorConfig, reveal
 from cdc.dialect import Dialect, SourceTables
 from cdc.errors import MirrorError
 from cdc.model import SourceTable
-from cdc.schema import Fate, Standing, standing
+from cdc.runtime.follow.source_standing import Fate, Standing, standing
 from cdc.state.source_identity import SOURCE_PROPERTY, Identity, Moment
 
 logger = logging.getLogger(__name__)

@@ -7,20 +7,12 @@ from datetime import UTC, datetime
 from cdc.config import ChangeKind
 from cdc.errors import DroppedTableError, RemadeTableError
 from cdc.model import Ledger, SchemaPlace
+from cdc.runtime.follow.source_standing import GOES, ROWS_GO, Fate, Standing, on_drop, on_remake
 from cdc.runtime.follow.source_watch import SourceWatch
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
-from cdc.schema import (
-    GOES,
-    ROWS_GO,
-    Fate,
-    Standing,
-    log_property,
-    on_drop,
-    on_remake,
-    table_event,
-)
 from cdc.state.left_topics import LeftTable, RetiredTopic
+from cdc.state.schema_log import log_property, table_event
 from cdc.state.source_identity import (
     DROPPED_PROPERTY,
     REPLACED_PROPERTY,

@@ -19,6 +19,7 @@ from cdc.config import CatalogType, ChangeKind, MirrorConfig, ResolvedRule, Sche
 from cdc.errors import CatalogError, RenamedTableError
 from cdc.model import MIRROR_PROPERTY, TOPIC_PROPERTY, SourceTable, TableName
 from cdc.runtime.follow.planned_fates import former_source
+from cdc.runtime.follow.source_standing import Fate, Standing
 from cdc.runtime.follow.table_fates import last_place
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.mirrored_table import (
@@ -28,8 +29,8 @@ from cdc.runtime.tables.mirrored_table import (
     MirroredTable,
 )
 from cdc.runtime.tables.open_tables import Tables
-from cdc.schema import Fate, Standing, log_property, read_log, table_event
 from cdc.state.left_topics import LeftTable, RetiredTopic
+from cdc.state.schema_log import log_property, read_log, table_event
 from cdc.state.source_identity import former_property
 
 logger = logging.getLogger(__name__)

@@ -29,7 +29,10 @@ from cdc.model import (
 )
 from cdc.runtime.task.row_finder import IndexPlan
 from cdc.runtime.task.target_plan import TargetPlan
-from cdc.schema import TypeMemory, key_of, read_identities, read_log, read_types
+from cdc.state.column_identities import read_identities
+from cdc.state.column_types import TypeMemory, read_types
+from cdc.state.key import key_of
+from cdc.state.schema_log import read_log
 from cdc.state.source_identity import DROPPED_PROPERTY, REPLACED_PROPERTY, Identity, Moment
 
 logger = logging.getLogger(__name__)

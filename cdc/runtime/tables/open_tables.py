@@ -47,16 +47,15 @@ from cdc.runtime.tables.table_properties import TABLE_PROPERTIES
 from cdc.runtime.task.target_plan import TargetPlan
 from cdc.schema import (
     arrow_schema,
-    created,
     iceberg_schema,
-    identities_property,
     joined,
-    key_property,
-    log_property,
     mirror_columns,
     source_schema,
     target_name,
 )
+from cdc.state.column_identities import identities_property
+from cdc.state.key import key_property
+from cdc.state.schema_log import created, log_property
 from cdc.state.source_identity import STALE_PROPERTY
 from cdc.write import FileWriter
 
@@ -339,7 +338,7 @@ class Tables:
             "format-version": str(rule.format_version),
             MIRROR_PROPERTY: self._config.name,
             TOPIC_PROPERTY: topic,
-            **key_property(columns),
+            **key_property(column.name for column in columns if column.key),
             **log_property([created(place, datetime.now(UTC).isoformat(timespec="seconds"))]),
             **identities_property(facts),
             **self.watch.identity_property(source),

@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -21,6 +20,7 @@ from cdc.model import (
     TargetId,
     WrittenFile,
 )
+from cdc.runtime.task.target_plan import QuarantinePlan
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.sql import discard_records
 from cdc.write import FileWriter
@@ -32,14 +32,6 @@ PLACE = ["table", "topic", "partition", "offset"]
 # How often it is tried to let records go while a mirror adds others.
 MOST_CONFLICTS = 5
 PROPERTIES = {"format-version": "2", "write.parquet.compression-codec": "zstd"}
-
-
-@dataclass(frozen=True, slots=True)
-class QuarantinePlan:
-    """Where a task puts the bad records of one table, and which of them are there already."""
-
-    writer: FileWriter
-    marks: Mapping[int, int] = field(default_factory=dict)  # next offset, by partition
 
 
 class Quarantine:

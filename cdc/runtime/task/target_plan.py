@@ -9,9 +9,16 @@ from cdc.collapse import Key
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
 from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
-from cdc.runtime.tables.quarantine import QuarantinePlan
 from cdc.runtime.task.row_finder import IndexPlan
 from cdc.write import FileWriter
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinePlan:
+    """Where a task puts the bad records of one table, and which of them are there already."""
+
+    writer: FileWriter
+    marks: Mapping[int, int] = field(default_factory=dict)  # next offset, by partition
 
 
 @dataclass(frozen=True, slots=True)
