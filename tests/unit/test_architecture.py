@@ -207,7 +207,7 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
         ("cdc.runtime.stream.mirror", "import tenacity\nfrom cdc.write import files"),
         ("cdc.runtime.stream.batch", "from connectors import DIALECTS"),
         ("cdc.runtime.follow.actions", "from cdc.runtime.tables import reports"),
-        ("cdc.commands.check", "from cdc.runtime.replay.replay.replay import Replayer"),
+        ("cdc.commands.check", "from cdc.runtime.replay.replay import Replayer"),
         ("cdc.cli.run", "from cdc.runtime.stream.mirror import run_mirror"),
         ("connectors.mariadb", "from connectors.mysql import position"),
         ("connectors.mysql", "from connectors.mysql.position import position"),
