@@ -16,7 +16,8 @@ from pyiceberg.table import Table
 
 from cdc.config import CatalogType, MirrorConfig
 from cdc.errors import CatalogError, KafkaUnreachableError
-from cdc.model import OFFSET, QUARANTINE
+from cdc.model import OFFSET
+from cdc.state.names import QUARANTINE
 from cdc.observe.quarantine_records import BadGroup, KeptRecord
 from cdc.source.topics import open_topics
 

@@ -21,15 +21,8 @@ from cdc.config import (
 from cdc.config.partitioning import partition_fields
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
-from cdc.model import (
-    QUARANTINE,
-    TOPIC_PROPERTY,
-    News,
-    SchemaPlace,
-    SourceSchema,
-    SourceTable,
-    TableName,
-)
+from cdc.state.names import QUARANTINE, TOPIC_PROPERTY
+from cdc.model import News, SchemaPlace, SourceSchema, SourceTable, TableName
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
 from cdc.runtime.follow.planned_fates import PlannedFates, SeenTable, former_source

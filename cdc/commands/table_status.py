@@ -8,14 +8,16 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError, LostRecordsError
-from cdc.model import TOPIC_PROPERTY, Ledger
+from cdc.state.names import TOPIC_PROPERTY
+from cdc.state.ledger import Ledger
 from cdc.observe.status import TableStatus
 from cdc.runtime.tables.table_ledger import newest_ledger
 from cdc.schema import mode_of
 from cdc.source.topics import OffsetRange, topic_pattern
 from cdc.state.left_topics import RetiredTopic
 from cdc.state.parked import ParkedWord
-from cdc.state.source_identity import DROPPED_PROPERTY, Moment
+from cdc.state.names import DROPPED_PROPERTY
+from cdc.state.source_identity import Moment
 
 Place = tuple[str, int]
 # Counts of bad records, by topic and table; those of before there could be several have no table.

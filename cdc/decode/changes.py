@@ -16,16 +16,7 @@ from cdc.decode.record_keys import RecordKeys
 from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.wire import NoRegistryError, split
 from cdc.errors import AvroTopicError, ManyTablesError
-from cdc.model import (
-    BadRecord,
-    Form,
-    Op,
-    SchemaPlace,
-    SourceColumn,
-    SourceSchema,
-    SourceTable,
-    Truncate,
-)
+from cdc.model import BadRecord, Form, Op, SchemaPlace, SourceColumn, SourceSchema, SourceTable, Truncate
 
 NO_SCHEMA = "it has no schema"
 TOMBSTONE = (

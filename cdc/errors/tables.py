@@ -332,3 +332,18 @@ class UnindexableKeyError(MirrorError):
             f"The key column {self.column} has type {self.column_type}, which no key index can "
             "hold. Choose another key for the table, or another way to look up its rows."
         )
+
+
+class UnknownStateVersionError(MirrorError):
+    """A table remembers things in a version that this mirror does not know."""
+
+    def __init__(self, table: str, found: int, known: int) -> None:
+        super().__init__(table, found, known)
+        self.table, self.found, self.known = table, found, known
+
+    def __str__(self) -> str:
+        return (
+            f"What the table {self.table} keeps about itself has version {self.found}, and this "
+            f"version of database-mirror knows versions up to {self.known}. Use the version of "
+            "database-mirror that wrote the table last, or a newer one."
+        )

@@ -1,6 +1,5 @@
 """The words all stages share: names, source schemas, ledgers, file descriptions, reports."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,28 +23,6 @@ VALID_TO: Final = RESERVED + "valid_to"
 CURRENT: Final = RESERVED + "current"
 # The names of the columns that a change leaves out, in tables of changes where any does.
 MISSING: Final = RESERVED + "missing"
-LEDGER_PROPERTY: Final = RESERVED + "ledger"
-# The sequence number of the snapshot for which the ledger among the table's properties is true.
-SEQUENCE_PROPERTY: Final = LEDGER_PROPERTY + "_sequence"
-MIRROR_PROPERTY: Final = RESERVED + "name"
-TOPIC_PROPERTY: Final = RESERVED + "topic"
-KEY_PROPERTY: Final = RESERVED + "key"
-# The ids of columns that were in the key once.
-FORMER_KEY_PROPERTY: Final = RESERVED + "former_key"
-# How the bytes of the records' keys began so far.
-KEY_FORMS_PROPERTY: Final = RESERVED + "key_forms"
-# What the table did to follow its source's columns, and defaults that old rows still lack.
-SCHEMA_LOG_PROPERTY: Final = RESERVED + "schema_log"
-BACKFILL_PROPERTY: Final = RESERVED + "backfill"
-# What the source's own catalog knows the columns by.
-IDENTITIES_PROPERTY: Final = RESERVED + "identities"
-# The types that columns have had in messages that do not tell them.
-TYPES_PROPERTY: Final = RESERVED + "types"
-QUARANTINE: Final = RESERVED + "quarantine"
-QUARANTINED_PROPERTY: Final = RESERVED + "quarantined"
-# Of the quarantine's table: which tables of the mirror are parked, and why.
-PARKED_PROPERTY: Final = RESERVED + "parked"
-
 # The offset of the first record that Kafka still has of a partition, as its clients write it.
 EARLIEST: Final = -2
 
@@ -242,55 +219,6 @@ class Truncate:
     time: int | None = None  # microseconds since 1970, as the source has it
     # It stands right before a new snapshot of the whole table, and is no record.
     snapshot: bool = field(default=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What a table has applied, kept in the table's own commits."""
-
-    mirror: str
-    topic: str
-    batch: int
-    partitions: Mapping[int, PartitionMark]
-    account: Account = field(default_factory=Account)
-    # The last truncate, as long as a partition may still hold changes from before it.
-    truncate: Truncate | None = None
-    # Where in the source's log the last snapshot of the table stands: position and time.
-    snapshot: tuple[int, int | None] | None = None
-
-    def to_json(self) -> str:
-        """Write the ledger as the text that a snapshot summary carries."""
-        marks = {str(p): [m.next_offset, m.position] for p, m in sorted(self.partitions.items())}
-        a, t = self.account, self.truncate
-        barrier = {"truncate": [t.partition, t.offset, t.position, t.time]} if t else {}
-        snapshot = {"snapshot": list(self.snapshot)} if self.snapshot else {}
-        return json.dumps(
-            {
-                "mirror": self.mirror,
-                "topic": self.topic,
-                "batch": self.batch,
-                "partitions": marks,
-                "read": a.read,
-                "applied": a.applied,
-                "superseded": a.superseded,
-                "duplicates": a.duplicates,
-                "quarantined": a.quarantined,
-                **barrier,
-                **snapshot,
-            },
-            separators=(",", ":"),
-        )
-
-    @staticmethod
-    def from_json(text: str) -> "Ledger":
-        """Read a ledger back from a snapshot summary."""
-        raw = json.loads(text)
-        marks = {int(p): PartitionMark(*mark) for p, mark in raw["partitions"].items()}
-        counts = (raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
-        account = Account(*counts, raw.get("quarantined", 0))  # older ledgers have none
-        truncate = Truncate(*raw["truncate"]) if "truncate" in raw else None
-        snapshot = tuple(raw["snapshot"]) if "snapshot" in raw else None
-        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, truncate, snapshot)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from cdc.dialect import Dialect
-from cdc.model import TYPES_PROPERTY, SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType
 from cdc.model.logical import (
     DECIMAL,
     ENUM,
@@ -25,6 +25,7 @@ from cdc.model.logical import (
     decimal_scale,
     meaning,
 )
+from cdc.state.names import TYPES_PROPERTY
 
 # All types that a column has had, by its name in the source; the last is the one that it has.
 TypeMemory = Mapping[str, tuple[SourceType, ...]]

@@ -10,7 +10,9 @@ from pyspark.sql import SparkSession
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.errors import MirrorError
-from cdc.model import LEDGER_PROPERTY, Ledger, TableName
+from cdc.state.names import LEDGER_PROPERTY
+from cdc.state.ledger import Ledger
+from cdc.model import TableName
 from cdc.runtime.follow.describe import describe
 from cdc.source.topics import Record as FirstRecord
 from connectors import DIALECTS

@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
 from cdc.errors import KafkaUnreachableError
-from cdc.model import QUARANTINE
+from cdc.state.names import QUARANTINE
 from cdc.observe import RunSummary
 from cdc.observe.postgres_rows import read_rows
 from cdc.runtime.stream.mirror import Mirror

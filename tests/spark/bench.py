@@ -12,7 +12,8 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
-from cdc.model import LEDGER_PROPERTY, Ledger
+from cdc.state.names import LEDGER_PROPERTY
+from cdc.state.ledger import Ledger
 from cdc.observe import BatchProgress
 from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.tables.mirrored_table import MirroredTable

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, RecordFormat
 from cdc.decode import Wire
-from cdc.model import QUARANTINE
+from cdc.state.names import QUARANTINE
 from cdc.observe.replay_report import TableReplay
 from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer

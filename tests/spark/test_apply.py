@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import CURRENT, DELETED, FileKind, Ledger, WrittenFile
+from cdc.model import CURRENT, DELETED, FileKind, WrittenFile
+from cdc.state.ledger import Ledger
 from cdc.sql import (
     NEWEST_IN_LOG,
     NEWEST_VERSION,

@@ -8,7 +8,9 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import RowChange, commit_rows, read_ledger
 from cdc.errors import CommitConflictError
-from cdc.model import LEDGER_PROPERTY, Ledger, PartitionMark
+from cdc.state.names import LEDGER_PROPERTY
+from cdc.state.ledger import Ledger
+from cdc.model import PartitionMark
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Table, insert, update

@@ -12,7 +12,8 @@ from pyiceberg.types import LongType, NestedField
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
-from cdc.model import TOPIC_PROPERTY, TableName
+from cdc.state.names import TOPIC_PROPERTY
+from cdc.model import TableName
 from cdc.runtime.stream.session import ICEBERG
 
 AT_ONCE = 8

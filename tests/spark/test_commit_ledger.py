@@ -5,7 +5,9 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import commit_rows, read_ledger, set_ledger_property
 from cdc.errors import CommitConflictError, LostLedgerError
-from cdc.model import LEDGER_PROPERTY, Ledger, PartitionMark
+from cdc.state.names import LEDGER_PROPERTY
+from cdc.state.ledger import Ledger
+from cdc.model import PartitionMark
 from tests.spark.bare_table import COMPACT, EXPIRE, BareTable, named
 from tests.spark.meddling import around_commit
 

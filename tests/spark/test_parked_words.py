@@ -7,7 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
-from cdc.model import PARKED_PROPERTY, QUARANTINE, TableName
+from cdc.state.names import PARKED_PROPERTY, QUARANTINE
+from cdc.model import TableName
 from cdc.state.parked import ParkedWord, read_words
 from tests.conftest import Configure
 from tests.spark.bench import Bench

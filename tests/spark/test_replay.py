@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import QUARANTINE, Account
+from cdc.state.names import QUARANTINE
+from cdc.model import Account
 from cdc.runtime.replay.replay import TRUNCATE
 from tests.conftest import Configure
 from tests.spark.replays import Scene

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import QUARANTINE
+from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.spark.meddling import around_commit

@@ -13,7 +13,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 from cdc.commands.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
-from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
+from cdc.state.names import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY
+from cdc.state.ledger import Ledger
+from cdc.model import PartitionMark
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
 from cdc.schema import iceberg_schema, mirror_columns
 from cdc.source.topics import OffsetRange, Record

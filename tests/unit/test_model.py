@@ -6,24 +6,8 @@ import pickle
 import pytest
 
 from cdc.errors import NotDebeziumError
-from cdc.model import (
-    NO_POSITION,
-    RESERVED,
-    Account,
-    FileKind,
-    Ledger,
-    News,
-    Op,
-    PartitionMark,
-    PartitionReport,
-    SourceColumn,
-    SourceSchema,
-    SourceTable,
-    SourceType,
-    TableName,
-    Truncate,
-    WrittenFile,
-)
+from cdc.model import NO_POSITION, RESERVED, Account, FileKind, News, Op, PartitionMark, PartitionReport, SourceColumn, SourceSchema, SourceTable, SourceType, TableName, Truncate, WrittenFile
+from cdc.state.ledger import Ledger
 
 LEDGER = Ledger(
     mirror='shop "east"',

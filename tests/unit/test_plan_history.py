@@ -10,19 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cdc.collapse import CollapsedChanges, versions, with_deletes_at
-from cdc.model import (
-    CURRENT,
-    MISSING,
-    NO_POSITION,
-    OFFSET,
-    OP,
-    POSITION,
-    TIME,
-    VALID_FROM,
-    VALID_TO,
-    PartitionMark,
-    Truncate,
-)
+from cdc.model import CURRENT, MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, VALID_FROM, VALID_TO, PartitionMark, Truncate
 
 MOMENT = pa.timestamp("us", "UTC")
 # id, value, op, position, time

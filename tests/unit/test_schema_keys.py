@@ -8,7 +8,8 @@ from pyiceberg.schema import Schema
 from cdc.config import ApplyMode, OnDelete, ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.errors import NoKeyError, UnknownKeyError, UnmirrorableColumnError
-from cdc.model import KEY_PROPERTY, RESERVED, SourceColumn, SourceSchema, SourceType
+from cdc.state.names import KEY_PROPERTY
+from cdc.model import RESERVED, SourceColumn, SourceSchema, SourceType
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, own_columns, source_schema
 from cdc.state.key import key_of, key_property
 from connectors import DIALECTS

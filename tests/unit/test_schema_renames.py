@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cdc.dialect import ColumnFacts
-from cdc.model import IDENTITIES_PROPERTY
+from cdc.state.names import IDENTITIES_PROPERTY
 from cdc.state.column_identities import Renames, identities_property, read_identities, told_renames
 
 

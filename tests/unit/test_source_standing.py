@@ -6,17 +6,13 @@ import pytest
 
 from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
-from cdc.model import TOPIC_PROPERTY, Ledger, PartitionMark, SourceTable, Truncate
+from cdc.state.names import TOPIC_PROPERTY
+from cdc.state.ledger import Ledger
+from cdc.model import PartitionMark, SourceTable, Truncate
 from cdc.runtime.follow.source_standing import Fate, Standing, on_drop, on_remake, standing
 from cdc.state.left_topics import LeftTable, RetiredTopic, read_retired, retired_property
-from cdc.state.source_identity import (
-    FORMER_PROPERTY,
-    SOURCE_PROPERTY,
-    Identity,
-    Moment,
-    current_ledger,
-    former_property,
-)
+from cdc.state.names import FORMER_PROPERTY, SOURCE_PROPERTY
+from cdc.state.source_identity import Identity, Moment, current_ledger, former_property
 
 ORDERS = SourceTable("srv", "shop", "public", "orders")
 KNOWN = Identity("a", 7)

@@ -16,7 +16,8 @@ from cdc.commands.status import count_quarantined
 from cdc.commands.table_status import Counts, Held, next_records, read_table, table_statuses
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
-from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
+from cdc.state.names import LEDGER_PROPERTY, SEQUENCE_PROPERTY
+from cdc.model import SchemaEvent, SchemaPlace
 from cdc.observe.status import MirrorStatus, TableStatus
 from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.runtime.tables.table_ledger import newest_ledger
@@ -24,7 +25,8 @@ from cdc.source.topics import OffsetRange
 from cdc.state.left_topics import RetiredTopic
 from cdc.state.parked import ParkedWord, read_words, words_property
 from cdc.state.schema_log import created, log_property
-from cdc.state.source_identity import DROPPED_PROPERTY, Moment
+from cdc.state.names import DROPPED_PROPERTY
+from cdc.state.source_identity import Moment
 from tests.unit.status_tables import (
     CONFIG,
     ROWS,

@@ -10,14 +10,7 @@ import pytest
 
 from cdc.config import DeleteKind, ResolvedRule
 from cdc.errors import SpreadKeyError
-from cdc.model import (
-    NO_POSITION,
-    Account,
-    FileKind,
-    News,
-    PartitionMark,
-    Truncate,
-)
+from cdc.model import NO_POSITION, Account, FileKind, News, PartitionMark, Truncate
 from cdc.runtime.task.write_task import WriteTask
 from connectors import DIALECTS
 from tests.unit.messages import (

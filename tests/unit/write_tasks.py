@@ -10,11 +10,7 @@ import pyarrow.parquet as pq
 
 from cdc.config import DeleteKind, ResolvedRule
 from cdc.decode import key_forms
-from cdc.model import (
-    FileKind,
-    PartitionReport,
-    SourceTable,
-)
+from cdc.model import FileKind, PartitionReport, SourceTable
 from cdc.runtime.task.target_plan import TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import arrow_schema, quarantine_schema

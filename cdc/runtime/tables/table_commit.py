@@ -10,16 +10,19 @@ from cdc.commit import (
     RowChange,
     commit_rows,
     read_ledger,
+    remove_files,
     set_ledger_property,
     translated,
 )
 from cdc.config import ApplyMode
-from cdc.errors import AccountError, CatalogError
-from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
-from cdc.runtime.tables.mirrored_table import NOWHERE, MirroredTable
+from cdc.errors import AccountError, CatalogError, CommitConflictError
+from cdc.model import FileKind, PartitionMark, PartitionReport, Truncate
+from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_rows import TableRows
 from cdc.sql import merge_changes
+from cdc.state.cutoffs import NOWHERE, newest_snapshot, pending
+from cdc.state.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class TableCommit:
         surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged and alone:
-            mirrored.expect_unchanged()
+            _expect_unchanged(mirrored)
         if merged:
             with translated(str(mirrored.table.name)):
                 merge_changes(
@@ -70,7 +73,7 @@ class TableCommit:
             change = RowChange(
                 files=report.files,
                 ledger=ledger,
-                key=mirrored.delete_key,
+                key=mirrored.view.delete_key,
                 since=mirrored.table.snapshot_id,
                 truncate=bool(truncates) and mirrored.rule.wipes,
                 alone=alone,
@@ -84,7 +87,7 @@ class TableCommit:
             raise CatalogError(str(mirrored.table.name), "a second mirror writes to it")
         mirrored.advance(ledger, report.files if surely else None)
         if merged:
-            mirrored.table.remove(report.files)  # the MERGE wrote files of its own
+            remove_files(mirrored.table, report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(
         self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
@@ -96,19 +99,29 @@ class TableCommit:
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        barrier = truncates[-1] if truncates else old.truncate if old else None
-        if barrier is not None and all(
-            partition == barrier.partition
-            or (partition in marks and marks[partition].position > barrier.position)
-            for partition in (range(mirrored.width) if mirrored.width else marks)
-        ):
-            barrier = None  # every partition is past it
-        snapshot = old.snapshot if old else None
+        newest = truncates[-1] if truncates else old.truncate if old else None
         replaced = [truncate for truncate in truncates if truncate.partition == NOWHERE]
-        for begin in (*replaced, *report.snapshots):
-            if snapshot is None or (begin.time or 0) >= (snapshot[1] or 0):
-                snapshot = begin.position + 1, begin.time
-        return Ledger(self.mirror, report.topic, number, marks, report.account, barrier, snapshot)
+        return Ledger(
+            self.mirror,
+            report.topic,
+            number,
+            marks,
+            report.account,
+            pending(newest, marks, mirrored.state.lanes.partition_count),
+            newest_snapshot(old.snapshot if old else None, (*replaced, *report.snapshots)),
+        )
+
+
+def _expect_unchanged(mirrored: MirroredTable) -> None:
+    """See that the table is as it was opened.
+
+    Raises:
+        CommitConflictError: Somebody has written to it since.
+    """
+    opened = mirrored.table.snapshot_id
+    mirrored.table.refresh()
+    if mirrored.table.snapshot_id != opened:
+        raise CommitConflictError(str(mirrored.table.name), "it was written to in the meantime")
 
 
 def _joined_bounds(

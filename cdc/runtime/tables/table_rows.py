@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from cdc.collapse import Key, after_truncate
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
-from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, FileKind, Truncate
+from cdc.model import MISSING, OFFSET, PARTITION, FileKind, Truncate
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.task.table_writer import bounds_of
@@ -75,17 +75,17 @@ class TableRows:
 
         It comes before the batch's rows are written, since it moves those that they replace.
         """
-        if mirrored.rule.soft and mirrored.table.snapshot_id is not None:
+        if mirrored.rule.soft and mirrored.view.snapshot is not None:
             with translated(str(mirrored.table.name)):
                 mark_all_deleted(self.spark, self.catalog.sql_name(mirrored.table.name))
             mirrored.reopen()
 
     def fill_defaults(self, mirrored: MirroredTable) -> None:
         """Give new columns their defaults in the rows from before. Done twice, it is done once."""
-        missing = mirrored.backfill
+        missing = mirrored.state.backfill
         if not missing:
             return
-        if not mirrored.table.empty:
+        if not mirrored.view.empty:
             with translated(str(mirrored.table.name)):
                 fill_defaults(
                     self.spark,
@@ -94,13 +94,12 @@ class TableRows:
                     current_only=mirrored.rule.mode is ApplyMode.HISTORY,
                 )
             logger.info("filled columns=%s table=%s", ",".join(missing), mirrored.table.name)
-        mirrored.table.refresh()
-        mirrored.table.set_properties({BACKFILL_PROPERTY: "{}"})
         mirrored.reopen()
+        mirrored.keep(replace(mirrored.state, backfill={}))
 
     def lacking(self, mirrored: MirroredTable, columns: Sequence[str]) -> tuple[str, ...]:
         """Say which of some columns is null in a row that the source has."""
-        if mirrored.table.empty:
+        if mirrored.view.empty:
             return ()
         with translated(str(mirrored.table.name)):
             return columns_with_nulls(

@@ -12,22 +12,7 @@ from cdc.collapse import after_truncate, covers, last_places
 from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes, key_forms
 from cdc.errors import ManyTablesError, MirrorError, SpreadKeyError, TopicGrewError, UnwritableError
-from cdc.model import (
-    NO_POSITION,
-    OFFSET,
-    POSITION,
-    TIME,
-    Account,
-    BadRecord,
-    News,
-    PartitionMark,
-    PartitionReport,
-    SchemaPlace,
-    SourceSchema,
-    SourceTable,
-    Truncate,
-    WrittenFile,
-)
+from cdc.model import NO_POSITION, OFFSET, POSITION, TIME, Account, BadRecord, News, PartitionMark, PartitionReport, SchemaPlace, SourceSchema, SourceTable, Truncate, WrittenFile
 from cdc.runtime.task.table_writer import TableWriter, WrittenChanges
 from cdc.runtime.task.target_plan import TargetPlan
 
