@@ -3,9 +3,11 @@
 from cdc.model.changes import (
     EARLIEST,
     NO_POSITION,
+    Cutoff,
+    CutoffCause,
     Op,
     PartitionMark,
-    Truncate,
+    cutoffs_in_order,
 )
 from cdc.model.columns import (
     Declared,
@@ -95,6 +97,8 @@ __all__ = [
     "VALID_TO",
     "Account",
     "BadRecord",
+    "Cutoff",
+    "CutoffCause",
     "Declared",
     "FileKind",
     "Form",
@@ -113,7 +117,7 @@ __all__ = [
     "SourceType",
     "TableName",
     "TargetId",
-    "Truncate",
     "WrittenFile",
+    "cutoffs_in_order",
     "lane_of",
 ]

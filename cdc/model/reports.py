@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cdc.errors import MirrorError
-from cdc.model.changes import Truncate
+from cdc.model.changes import Cutoff
 from cdc.model.columns import SourceSchema
 from cdc.model.files import WrittenFile
 from cdc.model.ledger import Account
@@ -26,7 +26,7 @@ class News:
 
     table: SourceTable | None = None
     schemas: tuple[SourceSchema, ...] = ()
-    truncates: tuple[Truncate, ...] = ()
+    truncates: tuple[Cutoff, ...] = ()
     quarantine: bool = False  # bad records, and no quarantine to put them in
     # Keys of changes that leave out values, and the names of those: an Arrow table, or None.
     missing: Any = None
@@ -54,7 +54,7 @@ class PartitionReport:
     bad: BadRecord | None = None  # the first of those that cannot be applied
     bare: bool = False  # some records carry no schema
     # Where snapshots of the whole table begin.
-    snapshots: tuple[Truncate, ...] = ()
+    snapshots: tuple[Cutoff, ...] = ()
     quarantined: WrittenFile | None = None
     # Of changes that were applied before and are read again, and of those with a new snapshot: the
     # last of each row that lives, as an Arrow table, or None.

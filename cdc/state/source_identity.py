@@ -73,4 +73,4 @@ def current_ledger(ledger: Ledger, properties: Mapping[str, str]) -> Ledger | No
         return ledger
     if json.loads(properties.get(FORMER_PROPERTY, "[]")) != [ledger.topic, ledger.batch]:
         return None
-    return replace(ledger, topic=topic, partitions={}, truncate=None)
+    return replace(ledger, topic=topic, partitions={}, pending_cutoff=None)

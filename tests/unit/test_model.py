@@ -10,6 +10,7 @@ from cdc.model import (
     NO_POSITION,
     RESERVED,
     Account,
+    Cutoff,
     FileKind,
     Ledger,
     News,
@@ -21,7 +22,6 @@ from cdc.model import (
     SourceTable,
     SourceType,
     TableName,
-    Truncate,
     WrittenFile,
 )
 
@@ -162,7 +162,7 @@ def test_a_report_comes_back_from_a_worker_whole() -> None:
         account=Account(4, 3, 1),
         files=(WrittenFile(FileKind.DATA, "s3://b/x.parquet", 100, 3),),
         key_bounds={"id": (1, 9)},
-        news=News(SourceTable("s", "d", "p", "t"), (schema,), (Truncate(3, 6, 70),)),
+        news=News(SourceTable("s", "d", "p", "t"), (schema,), (Cutoff(3, 6, 70),)),
     )
 
     assert pickle.loads(pickle.dumps(report)) == report

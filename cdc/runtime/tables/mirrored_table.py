@@ -15,6 +15,7 @@ from cdc.model import (
     KEY_FORMS_PROPERTY,
     LEDGER_PROPERTY,
     RESERVED,
+    Cutoff,
     FileKind,
     Ledger,
     LiveFile,
@@ -23,7 +24,6 @@ from cdc.model import (
     SourceSchema,
     SourceTable,
     TargetId,
-    Truncate,
     WrittenFile,
     lane_of,
 )
@@ -45,8 +45,6 @@ MIXED_PROPERTY = RESERVED + "mixed_until"
 # The sequence number up to which files may hold, under one key, a row that was deleted after a
 # newer row of theirs: they were written under another key.
 REKEYED_PROPERTY = RESERVED + "rekeyed_since"
-# The partition of what is no record, and stands in the source's log alone.
-NOWHERE = -1
 
 
 @dataclass(slots=True)
@@ -284,7 +282,7 @@ class MirroredTable:
         """The columns by which an equality delete finds its row."""
         return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
-    def new_snapshot(self, found: Sequence[Truncate]) -> Truncate | None:
+    def new_snapshot(self, found: Sequence[Cutoff]) -> Cutoff | None:
         """Tell whether a snapshot has begun anew, and where.
 
         A connector that lost its place reads the whole table again, and tells nothing of the rows
@@ -296,38 +294,34 @@ class MirroredTable:
         """
         if not found:
             return None
-        known = self.ledger.snapshot if self.ledger is not None else _place_of(found[0])
+        known = self.ledger.snapshot if self.ledger is not None else found[0].begin
         newest = found[-1]
-        if known is None:
-            return newest
-        position, time = known
-        same = _place_of(newest)[0] == position
-        return newest if not same and (newest.time or 0) >= (time or 0) else None
+        return None if known is not None and newest.is_done(known) else newest
 
     @property
-    def replacement(self) -> Truncate | None:
+    def replacement(self) -> Cutoff | None:
         """Where another table took the name of the source's, if rows from before may be here."""
         moment = Moment.read(self.table.properties, REPLACED_PROPERTY)
         if moment is None or moment.position is None or self.rule.mode is ApplyMode.APPEND:
             return None
-        begin = Truncate(NOWHERE, 0, moment.position, moment.time, snapshot=True)
+        cutoff = Cutoff.replaced(moment.position, moment.time)
         known = self.ledger.snapshot if self.ledger is not None else None
-        return None if known is not None and _is_known(begin, known) else begin
+        return None if known is not None and cutoff.is_done(known) else cutoff
 
-    def rewind(self, truncates: Sequence[Truncate]) -> dict[int, PartitionMark]:
-        """Find where to read partitions again that are ahead of truncates.
+    def rewind(self, cutoffs: Sequence[Cutoff]) -> dict[int, PartitionMark]:
+        """Find where to read partitions again that are ahead of cutoffs.
 
-        Their rows go with all others, though some are newer than the truncate. The newest ledger
+        Their rows go with all others, though some are newer than the cutoff. The newest ledger
         at which a partition was not past it yet tells where to start; what is older than the
-        truncate is dropped there. A history asks of every truncate which versions are newer.
+        cutoff is dropped there. A history asks of every cutoff which versions are newer.
         """
-        truncate = truncates[0 if self.rule.mode is ApplyMode.HISTORY else -1]
-        ahead = {p for p, mark in self.marks.items() if _past(p, mark, truncate)}
+        cutoff = cutoffs[0 if self.rule.mode is ApplyMode.HISTORY else -1]
+        ahead = {p for p, mark in self.marks.items() if cutoff.is_past(p, mark)}
         found: dict[int, PartitionMark] = {}
         for ledger in self._past_ledgers() if ahead else ():
             for partition in ahead - found.keys():
                 mark = ledger.partitions.get(partition)
-                if mark is None or not _past(partition, mark, truncate):
+                if mark is None or not cutoff.is_past(partition, mark):
                     found[partition] = mark or self._beginning(partition)
             if len(found) == len(ahead):
                 break
@@ -345,21 +339,3 @@ class MirroredTable:
                 if ledger.topic != self.topic:
                     return  # from before the table was renamed
                 yield ledger
-
-
-def _is_known(begin: Truncate, known: tuple[int, int | None]) -> bool:
-    """Say whether the rows from before a place are gone already."""
-    position, time = known
-    return position == _place_of(begin)[0] or (time or 0) > (begin.time or 0)
-
-
-def _place_of(begin: Truncate) -> tuple[int, int | None]:
-    """Give the place in the source's log that all rows of a snapshot have."""
-    return begin.position + 1, begin.time
-
-
-def _past(partition: int, mark: PartitionMark, truncate: Truncate) -> bool:
-    """Say whether a partition has been applied beyond a truncate."""
-    if partition == truncate.partition:
-        return mark.next_offset > truncate.offset + 1
-    return mark.position > truncate.position

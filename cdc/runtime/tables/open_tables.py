@@ -274,7 +274,7 @@ class Tables:
                 key=mirrored.key or self._row_key(mirrored),
                 writer=FileWriter(table.data_location, schema, self._storage, *spec),
                 index=mirrored.index_plan(self._index_folder),
-                barrier=mirrored.ledger.truncate if mirrored.ledger else None,
+                barrier=mirrored.ledger.pending_cutoff if mirrored.ledger else None,
                 empty=table.empty,
                 width=mirrored.width,
                 key_forms=mirrored.key_forms,

@@ -15,8 +15,8 @@ from cdc.commit import (
 )
 from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError
-from cdc.model import FileKind, Ledger, PartitionMark, PartitionReport, Truncate
-from cdc.runtime.tables.mirrored_table import NOWHERE, MirroredTable
+from cdc.model import Cutoff, CutoffCause, FileKind, Ledger, PartitionMark, PartitionReport
+from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_rows import TableRows
 from cdc.sql import merge_changes
@@ -35,7 +35,7 @@ class TableCommit:
         self,
         mirrored: MirroredTable,
         report: TargetReports,
-        truncates: Sequence[Truncate],
+        cutoffs: Sequence[Cutoff],
         *,
         alone: bool = False,
     ) -> None:
@@ -48,9 +48,9 @@ class TableCommit:
         """
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
-        ledger = self._next_ledger(mirrored, report, truncates)
-        if truncates and mirrored.rule.mode is ApplyMode.HISTORY:
-            self.rows.close_others(mirrored, truncates, report)
+        ledger = self._next_ledger(mirrored, report, cutoffs)
+        if cutoffs and mirrored.rule.mode is ApplyMode.HISTORY:
+            self.rows.close_others(mirrored, cutoffs, report)
         surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged and alone:
@@ -72,7 +72,7 @@ class TableCommit:
                 ledger=ledger,
                 key=mirrored.delete_key,
                 since=mirrored.table.snapshot_id,
-                truncate=bool(truncates) and mirrored.rule.wipes,
+                truncate=bool(cutoffs) and mirrored.rule.wipes,
                 alone=alone,
             )
             surely = commit_rows(mirrored.table, change)
@@ -87,7 +87,7 @@ class TableCommit:
             mirrored.table.remove(report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(
-        self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
+        self, mirrored: MirroredTable, report: TargetReports, cutoffs: Sequence[Cutoff]
     ) -> Ledger:
         old, marks = mirrored.ledger, mirrored.marks
         for part in report.partitions:
@@ -96,19 +96,16 @@ class TableCommit:
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        barrier = truncates[-1] if truncates else old.truncate if old else None
-        if barrier is not None and all(
-            partition == barrier.partition
-            or (partition in marks and marks[partition].position > barrier.position)
-            for partition in (range(mirrored.width) if mirrored.width else marks)
-        ):
-            barrier = None  # every partition is past it
+        pending = cutoffs[-1] if cutoffs else old.pending_cutoff if old else None
+        partitions = range(mirrored.width) if mirrored.width else marks
+        if pending is not None and pending.is_over(partitions, marks):
+            pending = None
         snapshot = old.snapshot if old else None
-        replaced = [truncate for truncate in truncates if truncate.partition == NOWHERE]
-        for begin in (*replaced, *report.snapshots):
-            if snapshot is None or (begin.time or 0) >= (snapshot[1] or 0):
-                snapshot = begin.position + 1, begin.time
-        return Ledger(self.mirror, report.topic, number, marks, report.account, barrier, snapshot)
+        replaced = [cutoff for cutoff in cutoffs if cutoff.cause is CutoffCause.REPLACED]
+        for cutoff in (*replaced, *report.snapshots):
+            if snapshot is None or (cutoff.time or 0) >= (snapshot[1] or 0):
+                snapshot = cutoff.begin
+        return Ledger(self.mirror, report.topic, number, marks, report.account, pending, snapshot)
 
 
 def _joined_bounds(
