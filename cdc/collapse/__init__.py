@@ -2,24 +2,22 @@
 
 from cdc.collapse.append import log_rows
 from cdc.collapse.collapse import CollapsedChanges, collapse
+from cdc.collapse.cutoffs import after_cutoff, last_places, with_deletes_at
 from cdc.collapse.fill import fill, lacking
 from cdc.collapse.history import last_versions, versions
 from cdc.collapse.keys import of_touched_keys, touched_keys
 from cdc.collapse.moves import Key, incomplete_inserts, take_over
 from cdc.collapse.replayed import has_newer, without_applied
 from cdc.collapse.soft import collapse_soft, mark_deletes
-from cdc.collapse.truncates import after_truncate, covers, in_order, last_places, with_deletes_at
 
 __all__ = [
     "CollapsedChanges",
     "Key",
-    "after_truncate",
+    "after_cutoff",
     "collapse",
     "collapse_soft",
-    "covers",
     "fill",
     "has_newer",
-    "in_order",
     "incomplete_inserts",
     "lacking",
     "last_places",

@@ -16,7 +16,16 @@ from cdc.decode.record_keys import RecordKeys
 from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.wire import NoRegistryError, split
 from cdc.errors import AvroTopicError, ManyTablesError
-from cdc.model import BadRecord, Form, Op, SchemaPlace, SourceColumn, SourceSchema, SourceTable, Truncate
+from cdc.model import (
+    BadRecord,
+    Cutoff,
+    Form,
+    Op,
+    SchemaPlace,
+    SourceColumn,
+    SourceSchema,
+    SourceTable,
+)
 
 NO_SCHEMA = "it has no schema"
 TOMBSTONE = (
@@ -37,8 +46,8 @@ class DecodedChanges:
     changes: tuple[pa.Table, ...] = ()
     new_schemas: tuple[SourceSchema, ...] = ()
     places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)  # of the new schemas
-    truncates: tuple[Truncate, ...] = ()
-    snapshots: tuple[Truncate, ...] = ()  # where the connector began anew with a snapshot
+    truncates: tuple[Cutoff, ...] = ()
+    snapshots: tuple[Cutoff, ...] = ()  # where the connector began anew with a snapshot
     tombstones: int = 0
     bad: tuple[BadRecord, ...] = ()
     bare: bool = False  # some messages carry no schema
@@ -92,8 +101,8 @@ class _Chunk:
         self.new: dict[SourceSchema, SchemaPlace] = {}
         self.changes: list[pa.Table] = []
         self.extra = 0
-        self.truncates: list[Truncate] = []
-        self.snapshots: list[Truncate] = []
+        self.truncates: list[Cutoff] = []
+        self.snapshots: list[Cutoff] = []
         self.tombstones = 0
         self.bare = False
         self._deleted: list[int] = []  # flat rows marked as deleted, where they have no key
@@ -167,8 +176,8 @@ class _Chunk:
         for start in (0, *(np.flatnonzero(np.diff(positions)) + 1).tolist()):
             place = int(rows[start])
             offset, time = self.offsets[int(raw.rows[place])].as_py(), raw.time[place].value
-            begin = Truncate(self.partition, offset - 1, int(positions[start]) - 1, time, True)
-            self.snapshots.append(begin)
+            position = int(positions[start])
+            self.snapshots.append(Cutoff.before_snapshot(self.partition, offset, position, time))
 
     def _by_era(self, raw: RawChanges) -> Iterator[tuple[int, RawChanges]]:
         """Part changes by how many changes of their table's columns came before them."""
@@ -208,7 +217,7 @@ class _Chunk:
     def _take_truncates(self, raw: RawChanges) -> None:
         for place, row in enumerate(raw.rows.tolist()):
             position, time = raw.position[place].as_py(), raw.time[place].value
-            truncate = Truncate(self.partition, self.offsets[row].as_py(), position, time)
+            truncate = Cutoff(self.partition, self.offsets[row].as_py(), position, time)
             self.truncates.append(truncate)
         if self.plan.truncates_as_rows and self._converter is not None:
             self.changes.append(self._converter.truncates(raw))

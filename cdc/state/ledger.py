@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cdc.errors import LostLedgerError
-from cdc.model import Account, PartitionMark, Truncate
+from cdc.model import Account, Cutoff, PartitionMark
 from cdc.state.names import (
     FORMER_PROPERTY,
     LEDGER_PROPERTY,
@@ -23,16 +23,16 @@ class Ledger:
     batch: int
     partitions: Mapping[int, PartitionMark]
     account: Account = field(default_factory=Account)
-    # The last truncate, as long as a partition may still hold changes from before it.
-    truncate: Truncate | None = None
+    # The last one, as long as a partition may still hold changes from before it.
+    pending_cutoff: Cutoff | None = None
     # Where in the source's log the last snapshot of the table stands: position and time.
     snapshot: tuple[int, int | None] | None = None
 
     def to_json(self) -> str:
         """Write the ledger as the text that a snapshot summary carries."""
         marks = {str(p): [m.next_offset, m.position] for p, m in sorted(self.partitions.items())}
-        a, t = self.account, self.truncate
-        truncate = {"truncate": [t.partition, t.offset, t.position, t.time]} if t else {}
+        a, cutoff = self.account, self.pending_cutoff
+        pending = {"truncate": cutoff.entry} if cutoff else {}
         snapshot = {"snapshot": list(self.snapshot)} if self.snapshot else {}
         return json.dumps(
             {
@@ -45,7 +45,7 @@ class Ledger:
                 "superseded": a.superseded,
                 "duplicates": a.duplicates,
                 "quarantined": a.quarantined,
-                **truncate,
+                **pending,
                 **snapshot,
             },
             separators=(",", ":"),
@@ -58,9 +58,9 @@ class Ledger:
         marks = {int(p): PartitionMark(*mark) for p, mark in raw["partitions"].items()}
         counts = (raw["read"], raw["applied"], raw["superseded"], raw["duplicates"])
         account = Account(*counts, raw.get("quarantined", 0))  # older ledgers have none
-        truncate = Truncate(*raw["truncate"]) if "truncate" in raw else None
+        cutoff = Cutoff.from_entry(raw["truncate"]) if "truncate" in raw else None
         snapshot = tuple(raw["snapshot"]) if "snapshot" in raw else None
-        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, truncate, snapshot)
+        return Ledger(raw["mirror"], raw["topic"], raw["batch"], marks, account, cutoff, snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +142,4 @@ def _of_this_topic(ledger: Ledger, properties: Mapping[str, str]) -> Ledger | No
         return ledger
     if json.loads(properties.get(FORMER_PROPERTY, "[]")) != [ledger.topic, ledger.batch]:
         return None
-    return replace(ledger, topic=topic, partitions={}, truncate=None)
+    return replace(ledger, topic=topic, partitions={}, pending_cutoff=None)

@@ -54,14 +54,14 @@ def test_the_barrier_is_kept_over_a_restart_and_dropped_behind_the_last_partitio
         insert({"id": 2}, table=table, partition=1, offset=0, lsn=20),
     )
     bench.apply(truncate(table=table, offset=1, lsn=50))
-    assert bench.ledgers(f"{table.server}.orders")[-1].truncate is not None
+    assert bench.ledgers(f"{table.server}.orders")[-1].pending_cutoff is not None
 
     bench.table(table.topic).reopen()  # all that a new process would know
     bench.apply(insert({"id": 4}, table=table, partition=1, offset=1, lsn=40))
     bench.apply(insert({"id": 5}, table=table, partition=1, offset=2, lsn=51))
 
     assert [row[0] for row in rows(bench, table)] == [5]
-    assert bench.ledgers(f"{table.server}.orders")[-1].truncate is None
+    assert bench.ledgers(f"{table.server}.orders")[-1].pending_cutoff is None
 
 
 def test_newer_rows_of_a_partition_that_was_ahead_survive(bench: Bench, table: Table) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from cdc.collapse import after_truncate, collapse
+from cdc.collapse import after_cutoff, collapse
 from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, decode_changes
 from cdc.dialect import Dialect
@@ -321,7 +321,7 @@ def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]
     decoded = decode_changes(0, *arrays(messages), plan)
     changes = pa.concat_tables(decoded.changes, promote_options="default")
     if decoded.truncates:
-        changes = after_truncate(changes, 0, decoded.truncates[-1])
+        changes = after_cutoff(changes, 0, decoded.truncates[-1])
     key = list(plan.table_key)
     live = collapse(changes, key, None, empty=False).live
     rows = live.drop([name for name in live.column_names if name.startswith(RESERVED)]).to_pylist()

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc.collapse import after_truncate, collapse, fill
+from cdc.collapse import after_cutoff, collapse, fill
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError
@@ -56,7 +56,7 @@ def rows_left(messages: list[Message], plan: DecodePlan) -> dict[tuple[Any, ...]
     key = list(plan.table_key)
     changes = fill(pa.concat_tables(decoded.changes, promote_options="default"), key)
     if decoded.truncates:
-        changes = after_truncate(changes, 0, decoded.truncates[-1])
+        changes = after_cutoff(changes, 0, decoded.truncates[-1])
     live = collapse(changes, key, None, empty=False).live
     kept = live.drop([name for name in live.column_names if name.startswith(RESERVED)])
     return {tuple(row[name] for name in key): row for row in kept.to_pylist()}

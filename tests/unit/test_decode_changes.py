@@ -14,7 +14,7 @@ from cdc.config.type_choices import Otherwise
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.decode.json_messages import MOST_PREFIXES
 from cdc.errors import ManyTablesError
-from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, SourceTable, Truncate
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, Cutoff, SourceTable
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
@@ -227,7 +227,7 @@ def test_truncates_are_reported_apart_from_the_rows() -> None:
 
     decoded = decode_changes(3, *arrays(messages), planned(messages, POSTGRES))
 
-    assert decoded.truncates == (Truncate(3, 5, 77, MADE_AT), Truncate(3, 8, 99, MADE_AT))
+    assert decoded.truncates == (Cutoff(3, 5, 77, MADE_AT), Cutoff(3, 8, 99, MADE_AT))
     assert [row[OFFSET] for row in rows_of(decoded)] == [4, 6]
     assert decoded.new_schemas == ()
 

@@ -7,7 +7,7 @@ import pytest
 
 from cdc.decode import DecodePlan, decode_changes
 from cdc.errors import NoKeyError
-from cdc.model import MISSING, NO_POSITION, POSITION, TIME, SourceTable, Truncate
+from cdc.model import MISSING, NO_POSITION, POSITION, TIME, Cutoff, SourceTable
 from connectors import DIALECTS
 from tests.unit.messages import (
     RECORDED,
@@ -205,7 +205,7 @@ def test_a_recorded_truncate_has_its_offset_and_a_position_between_its_neighbour
 
     before, after = (decoded.changes[0][POSITION][place].as_py() for place in (1, 2))
     (found,) = decoded.truncates
-    assert found == Truncate(0, 2, found.position, found.time)
+    assert found == Cutoff(0, 2, found.position, found.time)
     times = [time.value for time in decoded.changes[0][TIME]]
     assert found.time is not None
     assert times[1] <= found.time <= times[2]

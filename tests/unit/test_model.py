@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from cdc.errors import NotDebeziumError
-from cdc.model import NO_POSITION, RESERVED, Account, FileKind, News, Op, PartitionMark, PartitionReport, SourceColumn, SourceSchema, SourceTable, SourceType, TableName, Truncate, WrittenFile
+from cdc.model import NO_POSITION, RESERVED, Account, FileKind, News, Op, PartitionMark, PartitionReport, SourceColumn, SourceSchema, SourceTable, SourceType, TableName, WrittenFile, Cutoff
 from cdc.state.ledger import Ledger
 
 LEDGER = Ledger(
@@ -146,7 +146,7 @@ def test_a_report_comes_back_from_a_worker_whole() -> None:
         account=Account(4, 3, 1),
         files=(WrittenFile(FileKind.DATA, "s3://b/x.parquet", 100, 3),),
         key_bounds={"id": (1, 9)},
-        news=News(SourceTable("s", "d", "p", "t"), (schema,), (Truncate(3, 6, 70),)),
+        news=News(SourceTable("s", "d", "p", "t"), (schema,), (Cutoff(3, 6, 70),)),
     )
 
     assert pickle.loads(pickle.dumps(report)) == report

@@ -10,7 +10,20 @@ import pyarrow as pa
 import pytest
 
 from cdc.collapse import CollapsedChanges, versions, with_deletes_at
-from cdc.model import CURRENT, MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, VALID_FROM, VALID_TO, PartitionMark, Truncate
+from cdc.model import (
+    CURRENT,
+    MISSING,
+    NO_POSITION,
+    OFFSET,
+    OP,
+    POSITION,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+    Cutoff,
+    CutoffCause,
+    PartitionMark,
+)
 
 MOMENT = pa.timestamp("us", "UTC")
 # id, value, op, position, time
@@ -272,7 +285,7 @@ def test_a_truncate_closes_the_rows_of_the_batch_and_of_the_table() -> None:
         [(1, "b", "u", 2, 20), (3, "x", "c", 3, 25), (2, "new", "c", 9, 90), (4, "y", "c", 10, 95)]
     )
     newest = table_of([(1, "a", 10, None, True), (2, "old", 11, None, True)])
-    truncate = Truncate(0, offset=1, position=5, time=50)
+    truncate = Cutoff(0, offset=1, position=5, time=50)
 
     found = versions(with_deletes_at(changes, ["id"], 0, [truncate], newest), ["id"], None, newest)
 
@@ -300,7 +313,7 @@ def test_a_new_snapshot_closes_what_it_lacks_and_leaves_alone_what_it_finds_unch
     )
     versions_known = [(n, v, 10, None, True) for n, v in enumerate("abcde", 1)]
     newest = table_of(versions_known)
-    begin = Truncate(0, offset=0, position=8, time=50, snapshot=True)
+    begin = Cutoff(0, offset=0, position=8, time=50, cause=CutoffCause.NEW_SNAPSHOT)
 
     ended = with_deletes_at(changes, ["id"], 0, [begin], newest)
     found = versions(ended, ["id"], None, newest)

@@ -13,7 +13,7 @@ from cdc.collapse import (
     mark_deletes,
     with_deletes_at,
 )
-from cdc.model import DELETED, MISSING, OFFSET, OP, POSITION, TIME, Truncate
+from cdc.model import DELETED, MISSING, OFFSET, OP, POSITION, TIME, Cutoff
 
 Row = tuple[int, Any, Any, str]
 
@@ -161,7 +161,7 @@ def test_a_truncate_marks_what_came_before_it_and_is_no_record() -> None:
         (1, "a", "b", "c"), (2, "a", "b", "c"), (2, "c", "b", "c"), (3, "d", "b", "c")
     )
 
-    collapsed = applied(with_deletes_at(changes, ["id"], 0, [Truncate(0, offset=1, position=1)]))
+    collapsed = applied(with_deletes_at(changes, ["id"], 0, [Cutoff(0, offset=1, position=1)]))
 
     assert live(collapsed) == {
         1: ("a", "b", True),

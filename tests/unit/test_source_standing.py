@@ -8,7 +8,7 @@ from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
 from cdc.state.names import TOPIC_PROPERTY
 from cdc.state.ledger import Ledger
-from cdc.model import PartitionMark, SourceTable, Truncate
+from cdc.model import PartitionMark, SourceTable, Cutoff
 from cdc.runtime.follow.source_standing import Fate, Standing, on_drop, on_remake, standing
 from cdc.state.left_topics import LeftTable, RetiredTopic, read_retired, retired_property
 from cdc.state.names import FORMER_PROPERTY, SOURCE_PROPERTY
@@ -122,15 +122,16 @@ def test_an_identity_is_read_as_it_was_written() -> None:
 
 
 def test_a_ledger_from_before_a_rename_has_nothing_of_the_new_topic() -> None:
-    barrier = Truncate(0, 3, 10)
-    old = Ledger("shop", "srv.old", 4, {0: PartitionMark(9, 90)}, truncate=barrier, snapshot=(5, 6))
+    pending = Cutoff(0, 3, 10)
+    marks = {0: PartitionMark(9, 90)}
+    old = Ledger("shop", "srv.old", 4, marks, pending_cutoff=pending, snapshot=(5, 6))
     properties = {TOPIC_PROPERTY: "srv.new", **former_property(old)}
 
     found = current_ledger(old, properties)
 
     assert found is not None
     assert (found.topic, found.batch, found.partitions) == ("srv.new", 4, {})
-    assert (found.truncate, found.snapshot) == (None, (5, 6))
+    assert (found.pending_cutoff, found.snapshot) == (None, (5, 6))
     newer = replace(old, topic="srv.new", batch=5)
     assert current_ledger(newer, properties) is newer
 

@@ -10,7 +10,14 @@ import pytest
 
 from cdc.config import DeleteKind, ResolvedRule
 from cdc.errors import SpreadKeyError
-from cdc.model import NO_POSITION, Account, FileKind, News, PartitionMark, Truncate
+from cdc.model import (
+    NO_POSITION,
+    Account,
+    Cutoff,
+    FileKind,
+    News,
+    PartitionMark,
+)
 from cdc.runtime.task.write_task import WriteTask
 from connectors import DIALECTS
 from tests.unit.messages import (
@@ -214,7 +221,7 @@ def test_a_truncate_is_news_first(tables: Tables) -> None:
 
     report = run_one(messages, tables.plan(), size=1)
 
-    assert report.news == News(ORDERS_SOURCE, (), (Truncate(0, 1, 50, MADE_AT),))
+    assert report.news == News(ORDERS_SOURCE, (), (Cutoff(0, 1, 50, MADE_AT),))
     assert (report.files, tables.files) == ((), [])
 
 
@@ -226,7 +233,7 @@ def test_a_planned_truncate_leaves_only_what_came_after_it(tables: Tables) -> No
         tombstone({"id": 7}, offset=4),
     ]
 
-    report = run_one(messages, tables.plan(truncates=(Truncate(0, 2, 50, MADE_AT),)), size=2)
+    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 2, 50, MADE_AT),)), size=2)
 
     assert report.news is None
     assert rows_in(report) == [(1, "again")]
@@ -240,7 +247,7 @@ def test_a_planned_truncate_of_another_partition_counts_by_position(tables: Tabl
         insert({"id": 2, "name": "after"}, offset=91, lsn=51, partition=1),
     ]
 
-    report = run_one(messages, tables.plan(truncates=(Truncate(0, 2, 50, MADE_AT),)))
+    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 2, 50, MADE_AT),)))
 
     assert rows_in(report) == [(2, "after")]
     assert report.account == Account(read=2, applied=1, superseded=1)
@@ -248,7 +255,7 @@ def test_a_planned_truncate_of_another_partition_counts_by_position(tables: Tabl
 
 def test_of_two_planned_truncates_the_last_one_counts(tables: Tables) -> None:
     messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
-    planned = Truncate(0, 0, 10, MADE_AT), Truncate(0, 2, 50, MADE_AT)
+    planned = Cutoff(0, 0, 10, MADE_AT), Cutoff(0, 2, 50, MADE_AT)
 
     report = run_one(messages, tables.plan(truncates=planned))
 
@@ -260,10 +267,10 @@ def test_of_two_planned_truncates_the_last_one_counts(tables: Tables) -> None:
 def test_a_truncate_after_the_planned_one_is_news_again(tables: Tables) -> None:
     messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
 
-    report = run_one(messages, tables.plan(truncates=(Truncate(0, 0, 10, MADE_AT),)))
+    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 0, 10, MADE_AT),)))
 
     assert report.news is not None
-    assert Truncate(0, 2, 50, MADE_AT) in report.news.truncates
+    assert Cutoff(0, 2, 50, MADE_AT) in report.news.truncates
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 99])

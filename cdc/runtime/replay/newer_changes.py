@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from cdc.collapse import after_truncate, has_newer
+from cdc.collapse import after_cutoff, has_newer
 from cdc.decode import DecodePlan, decode_changes
-from cdc.model import OFFSET, PARTITION, POSITION, TIME, PartitionMark, Truncate
+from cdc.model import OFFSET, PARTITION, POSITION, TIME, Cutoff, PartitionMark
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.task.write_task import REPORT_SCHEMA, split_by_partition
 from cdc.source.topics import OffsetRange
@@ -24,7 +24,6 @@ from cdc.source.topics import OffsetRange
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Offsets = Mapping[tuple[str, int], int]
 ROW = "row"
-ANYWHERE = -1  # a partition that no topic has: all are compared by source position
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class NewerTask:
     aside: Mapping[int, pa.Array]  # offsets that were not applied, by partition
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield for each chunk, pickled, which changes it overtakes and which truncates it has."""
+        """Yield for each chunk, pickled, which changes it overtakes and which cutoffs it has."""
         for _, partition, chunk in split_by_partition(batches):
             if partition in self.aside:
                 known = pc.is_in(chunk.column("offset"), self.aside[partition])
@@ -67,7 +66,7 @@ class NewerTask:
             for changes in decoded.changes:
                 newer |= has_newer(self.waiting, changes, self.decode.table_key, partition)
             # A snapshot may begin before the chunk does: only its position counts.
-            begun = (replace(begin, partition=ANYWHERE) for begin in decoded.snapshots)
+            begun = (replace(begin, partition=None) for begin in decoded.snapshots)
             found = (np.flatnonzero(newer), (*decoded.truncates, *begun))
             yield pa.RecordBatch.from_pydict({"report": [pickle.dumps(found)]})
 
@@ -103,15 +102,15 @@ def find_overtaken(
             first[mirrored.topic, partition] = start
             next_[mirrored.topic, partition] = span.next
     newer = np.zeros(len(waiting), bool)
-    truncates: set[Truncate] = set()
+    cutoffs: set[Cutoff] = set()
     if first:
         needed = [*decode.table_key, PARTITION, OFFSET, POSITION]
         task = NewerTask(decode.of_keys(), waiting.select(needed), aside)
         for row in log.read(first, next_).mapInArrow(task, REPORT_SCHEMA).collect():
             places, found = pickle.loads(row.report)
             newer[places] = True
-            truncates |= set(found)
-    return Overtaken(newer | _wiped(waiting, truncates), unknown)
+            cutoffs |= set(found)
+    return Overtaken(newer | _wiped(waiting, cutoffs), unknown)
 
 
 def _own_starts(waiting: pa.Table, mirrored: MirroredTable) -> dict[int, int]:
@@ -129,7 +128,7 @@ def _other_starts(waiting: pa.Table, mirrored: MirroredTable) -> dict[int, int]:
 
     Those that have not come so far hold nothing newer.
     """
-    oldest = Truncate(ANYWHERE, 0, int(pc.min(waiting[POSITION]).as_py()))
+    oldest = Cutoff(None, 0, int(pc.min(waiting[POSITION]).as_py()))
     mine = pc.unique(waiting[PARTITION]).to_pylist()
     rewinds = mirrored.rewind((oldest,)) if len(mirrored.marks) > 1 else {}
     return {p: max(mark.next_offset, 0) for p, mark in rewinds.items() if mine != [p]}
@@ -153,8 +152,8 @@ def _unknown(
     return unknown
 
 
-def _wiped(waiting: pa.Table, truncates: Iterable[Truncate]) -> Mask:
-    """Tell the changes that a truncate has wiped out."""
+def _wiped(waiting: pa.Table, cutoffs: Iterable[Cutoff]) -> Mask:
+    """Tell the changes that a cutoff has wiped out."""
     rows = waiting.select([OFFSET, POSITION, TIME])
     rows = rows.append_column(ROW, pa.array(np.arange(len(waiting))))
     partitions = waiting[PARTITION].to_numpy()
@@ -162,7 +161,7 @@ def _wiped(waiting: pa.Table, truncates: Iterable[Truncate]) -> Mask:
     for partition in np.unique(partitions).tolist():
         mine = partitions == partition
         part = rows.filter(pa.array(mine))
-        for truncate in truncates:
-            part = after_truncate(part, partition, truncate)
+        for cutoff in cutoffs:
+            part = after_cutoff(part, partition, cutoff)
         wiped |= mine & ~np.isin(np.arange(len(waiting)), part[ROW].to_numpy())
     return wiped

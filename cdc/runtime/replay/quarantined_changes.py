@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.collapse import in_order
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
-from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId
+from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId, cutoffs_in_order
 from cdc.runtime.replay.newer_changes import Mask
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
@@ -113,7 +112,7 @@ def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Read
         records,
         pa.concat_tables(changes, promote_options="default") if changes else None,
         {(partition, bad.offset): bad.reason for partition, part in parts for bad in part.bad},
-        tuple((t.partition, t.offset) for _, part in parts for t in in_order(part.truncates)),
+        tuple((p, t.offset) for p, part in parts for t in cutoffs_in_order(part.truncates)),
     )
 
 

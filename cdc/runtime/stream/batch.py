@@ -20,11 +20,11 @@ from functools import reduce
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.collapse import Key, in_order
+from cdc.collapse import Key
 from cdc.decode import old_key
 from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
-from cdc.model import Account, PartitionReport, TargetId, Truncate
+from cdc.model import Account, Cutoff, PartitionReport, TargetId, cutoffs_in_order
 from cdc.observe import BatchProgress
 from cdc.runtime.follow.misread import misread
 from cdc.runtime.stream.batch_plan import BatchPlan
@@ -175,7 +175,7 @@ class BatchRunner:
     def _restless(self, report: TargetReports, plan: BatchPlan) -> bool:
         return report.restless or self._new_snapshot(report, plan) is not None
 
-    def _new_snapshot(self, report: TargetReports, plan: BatchPlan) -> Truncate | None:
+    def _new_snapshot(self, report: TargetReports, plan: BatchPlan) -> Cutoff | None:
         """Tell where something begins that replaces what the table has, unless it is planned.
 
         A new snapshot, or another table of the same name.
@@ -208,7 +208,7 @@ class BatchRunner:
                 mirrored = self._tables[report.id]
                 known = plan.truncates.get(report.id, ())
                 begun = () if snapshot is None else (snapshot,)
-                truncates = in_order((*known, *report.truncates, *begun))
+                truncates = cutoffs_in_order((*known, *report.truncates, *begun))
                 plan.truncates[report.id] = truncates
                 plan.rewinds[report.id] = mirrored.rewind(truncates)
                 self._rows.end_all(mirrored)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from cdc.collapse import Key
-from cdc.model import PartitionMark, TargetId, Truncate
+from cdc.model import Cutoff, PartitionMark, TargetId
 
 
 @dataclass(slots=True)
@@ -13,7 +13,7 @@ class BatchPlan:
     """Empty at first; grows as the records of the batch tell more."""
 
     # Those that the records of a table hold, in their order.
-    truncates: dict[TargetId, tuple[Truncate, ...]] = field(default_factory=dict)
+    truncates: dict[TargetId, tuple[Cutoff, ...]] = field(default_factory=dict)
     # Partitions that were ahead of a truncate, and where they are read again from.
     rewinds: dict[TargetId, dict[int, PartitionMark]] = field(default_factory=dict)
     # Rows of the tables, for changes that leave out what did not change.

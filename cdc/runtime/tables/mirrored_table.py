@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from cdc.commit import IcebergTable, read_ledger, set_properties
 from cdc.config import ApplyMode, ResolvedRule
-from cdc.model import PartitionMark, SourceSchema, SourceTable, TargetId, Truncate, WrittenFile
+from cdc.model import Cutoff, PartitionMark, SourceSchema, SourceTable, TargetId, WrittenFile
 from cdc.runtime.tables.data_files import DataFiles
 from cdc.runtime.tables.table_views import view_of
 from cdc.state import cutoffs
@@ -110,20 +110,20 @@ def keys_moving(mirrored: MirroredTable) -> bool:
     return not is_log and mirrored.state.lanes.keys_moving(mirrored.marks)
 
 
-def replacement(mirrored: MirroredTable) -> Truncate | None:
+def replacement(mirrored: MirroredTable) -> Cutoff | None:
     """Tell where another table took the name of the source's, if rows from before may be left."""
     if mirrored.rule.mode is ApplyMode.APPEND:
         return None
     return cutoffs.replacement(mirrored.ledger, mirrored.state.source.replaced)
 
 
-def rewind(mirrored: MirroredTable, truncates: Sequence[Truncate]) -> dict[int, PartitionMark]:
-    """Find where to read partitions again that are ahead of truncates, which are in their order.
+def rewind(mirrored: MirroredTable, found: Sequence[Cutoff]) -> dict[int, PartitionMark]:
+    """Find where to read partitions again that are ahead of cutoffs, which are in their order.
 
-    A history asks of every truncate which versions are newer.
+    A history asks of every cutoff which versions are newer.
     """
     return cutoffs.rewind(
-        truncates[0 if mirrored.rule.mode is ApplyMode.HISTORY else -1],
+        found[0 if mirrored.rule.mode is ApplyMode.HISTORY else -1],
         mirrored.marks,
         past_ledgers(mirrored.topic, mirrored.table.history()),
         mirrored.first_offsets,

@@ -10,12 +10,12 @@ from cdc.config.ceiling import Ceiling, most_quarantined
 from cdc.errors import MirrorError, NotDebeziumError, TooManyBadRecordsError
 from cdc.model import (
     Account,
+    Cutoff,
     News,
     PartitionReport,
     SchemaPlace,
     SourceSchema,
     TargetId,
-    Truncate,
     WrittenFile,
 )
 
@@ -111,12 +111,12 @@ class TargetReports:
         return [(p.partition, offset) for p in self.partitions if p.news for offset in p.news.moved]
 
     @property
-    def truncates(self) -> tuple[Truncate, ...]:
+    def truncates(self) -> tuple[Cutoff, ...]:
         """The truncates that the plan does not cover."""
         return tuple(t for p in self.partitions if p.news is not None for t in p.news.truncates)
 
     @property
-    def snapshots(self) -> tuple[Truncate, ...]:
+    def snapshots(self) -> tuple[Cutoff, ...]:
         """Where snapshots of the whole table begin, oldest first; one for each of them."""
         found = {(t.time or 0, t.position): t for p in self.partitions for t in p.snapshots}
         return tuple(found[place] for place in sorted(found))

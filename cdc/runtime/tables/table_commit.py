@@ -16,12 +16,12 @@ from cdc.commit import (
 )
 from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError, CommitConflictError
-from cdc.model import FileKind, PartitionMark, PartitionReport, Truncate
+from cdc.model import Cutoff, CutoffCause, FileKind, PartitionMark, PartitionReport
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_rows import TableRows
 from cdc.sql import merge_changes
-from cdc.state.cutoffs import NOWHERE, newest_snapshot, pending
+from cdc.state.cutoffs import newest_snapshot, pending
 from cdc.state.ledger import Ledger
 
 
@@ -38,7 +38,7 @@ class TableCommit:
         self,
         mirrored: MirroredTable,
         report: TargetReports,
-        truncates: Sequence[Truncate],
+        cutoffs: Sequence[Cutoff],
         *,
         alone: bool = False,
     ) -> None:
@@ -51,9 +51,9 @@ class TableCommit:
         """
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
-        ledger = self._next_ledger(mirrored, report, truncates)
-        if truncates and mirrored.rule.mode is ApplyMode.HISTORY:
-            self.rows.close_others(mirrored, truncates, report)
+        ledger = self._next_ledger(mirrored, report, cutoffs)
+        if cutoffs and mirrored.rule.mode is ApplyMode.HISTORY:
+            self.rows.close_others(mirrored, cutoffs, report)
         surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged and alone:
@@ -75,7 +75,7 @@ class TableCommit:
                 ledger=ledger,
                 key=mirrored.view.delete_key,
                 since=mirrored.table.snapshot_id,
-                truncate=bool(truncates) and mirrored.rule.wipes,
+                truncate=bool(cutoffs) and mirrored.rule.wipes,
                 alone=alone,
             )
             surely = commit_rows(mirrored.table, change)
@@ -90,7 +90,7 @@ class TableCommit:
             remove_files(mirrored.table, report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(
-        self, mirrored: MirroredTable, report: TargetReports, truncates: Sequence[Truncate]
+        self, mirrored: MirroredTable, report: TargetReports, cutoffs: Sequence[Cutoff]
     ) -> Ledger:
         old, marks = mirrored.ledger, mirrored.marks
         for part in report.partitions:
@@ -99,8 +99,8 @@ class TableCommit:
                 max(before.next_offset, part.next_offset), max(before.position, part.position)
             )
         number = old.batch + 1 if old else 0
-        newest = truncates[-1] if truncates else old.truncate if old else None
-        replaced = [truncate for truncate in truncates if truncate.partition == NOWHERE]
+        newest = cutoffs[-1] if cutoffs else old.pending_cutoff if old else None
+        replaced = [cutoff for cutoff in cutoffs if cutoff.cause is CutoffCause.REPLACED]
         return Ledger(
             self.mirror,
             report.topic,

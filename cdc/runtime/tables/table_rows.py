@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from cdc.collapse import Key, after_truncate
+from cdc.collapse import Key, after_cutoff
 from cdc.commit import IcebergCatalog, translated
 from cdc.config import ApplyMode
-from cdc.model import MISSING, OFFSET, PARTITION, FileKind, Truncate
+from cdc.model import MISSING, OFFSET, PARTITION, Cutoff, FileKind
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.task.table_writer import bounds_of
@@ -107,20 +107,20 @@ class TableRows:
             )
 
     def close_others(
-        self, mirrored: MirroredTable, truncates: Sequence[Truncate], report: TargetReports
+        self, mirrored: MirroredTable, cutoffs: Sequence[Cutoff], report: TargetReports
     ) -> None:
-        """End the versions of all keys at truncates but those that the batch's files end.
+        """End the versions of all keys at cutoffs but those that the batch's files end.
 
-        Versions that came after a truncate, through partitions that were ahead of it, stay too. It
+        Versions that came after a cutoff, through partitions that were ahead of it, stay too. It
         comes right before the commit: if that fails, all is done again and comes out the same.
         """
         if mirrored.table.snapshot_id is None:
             return
         with translated(str(mirrored.table.name)):
             ended = self._keys_of(mirrored, report)
-            for truncate in truncates:
+            for cutoff in cutoffs:
                 newer = [
-                    after_truncate(part.reread, part.partition, truncate).select(mirrored.key)
+                    after_cutoff(part.reread, part.partition, cutoff).select(mirrored.key)
                     for part in report.partitions
                     if part.reread is not None
                 ]
@@ -128,7 +128,7 @@ class TableRows:
                 close_all(
                     self.spark,
                     self.catalog.sql_name(mirrored.table.name),
-                    truncate.time or 0,
+                    cutoff.time or 0,
                     mirrored.key,
                     pa.concat_tables(kept, promote_options="permissive") if kept else None,
                 )

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from cdc.collapse import after_truncate, with_deletes_at
+from cdc.collapse import after_cutoff, with_deletes_at
 from cdc.model import OFFSET, POSITION, PartitionMark, PartitionReport
 from cdc.runtime.task.partition import PartitionWork
 from cdc.runtime.task.table_writer import TableWriter, WrittenChanges
@@ -43,7 +43,7 @@ def _bounded(work: PartitionWork) -> pa.Table | None:
     if changes is None or plan.truncate is None or not plan.bounded:
         return changes
     if plan.rule.wipes:
-        kept = after_truncate(changes, work.partition, plan.truncate)
+        kept = after_cutoff(changes, work.partition, plan.truncate)
         work.wiped += len(changes) - len(kept)
         return kept
     ended = with_deletes_at(changes, plan.key, work.partition, plan.truncates)

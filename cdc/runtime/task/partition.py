@@ -8,11 +8,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.collapse import after_truncate, covers, last_places
+from cdc.collapse import after_cutoff, last_places
 from cdc.config import ApplyMode
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes, key_forms
 from cdc.errors import ManyTablesError, MirrorError, SpreadKeyError, TopicGrewError, UnwritableError
-from cdc.model import NO_POSITION, OFFSET, POSITION, TIME, Account, BadRecord, News, PartitionMark, PartitionReport, SchemaPlace, SourceSchema, SourceTable, Truncate, WrittenFile
+from cdc.model import (
+    NO_POSITION,
+    OFFSET,
+    POSITION,
+    TIME,
+    Account,
+    BadRecord,
+    Cutoff,
+    News,
+    PartitionMark,
+    PartitionReport,
+    SchemaPlace,
+    SourceSchema,
+    SourceTable,
+    WrittenFile,
+)
 from cdc.runtime.task.table_writer import TableWriter, WrittenChanges
 from cdc.runtime.task.target_plan import TargetPlan
 
@@ -57,8 +72,8 @@ class PartitionWork:
     next_offset: int = 0
     table: SourceTable | None = None
     schemas: dict[SourceSchema, SchemaPlace] = field(default_factory=dict)
-    truncates: list[Truncate] = field(default_factory=list)
-    snapshots: dict[tuple[int, int | None], Truncate] = field(default_factory=dict)
+    truncates: list[Cutoff] = field(default_factory=list)
+    snapshots: dict[tuple[int, int | None], Cutoff] = field(default_factory=dict)
     changes: list[pa.Table] = field(default_factory=list)
     reread_changes: pa.Table | None = None  # that a history has, and which are not made again
     bad: list[BadRecord] = field(default_factory=list)
@@ -183,8 +198,9 @@ class PartitionWork:
         moving = known and self.key_forms and not self.plan.replayed
         return bool(self.schemas or unplanned or homeless or moving)
 
-    def _handled(self, truncate: Truncate) -> bool:
-        if truncate in self.plan.truncates or covers(self.plan.barrier, truncate):
+    def _handled(self, truncate: Cutoff) -> bool:
+        pending = self.plan.barrier
+        if truncate in self.plan.truncates or (pending is not None and pending.covers(truncate)):
             return True
         # A history is as that truncate left it, and is not made again.
         return self._history and self._applied_before(truncate.offset)
@@ -228,7 +244,7 @@ class PartitionWork:
         What a new snapshot finds unchanged makes no version, and yet is not gone.
         """
         reread = self.reread_places
-        if not self._history or not any(t.snapshot for t in self.plan.truncates):
+        if not self._history or not any(t.is_reload for t in self.plan.truncates):
             return reread
         parts = [last_places(changes, self.plan.key) for changes in self.changes]
         parts += [] if reread is None else [reread]
@@ -274,7 +290,7 @@ class PartitionWork:
         barrier = self.plan.barrier
         if barrier is None or barrier.partition == self.partition or not self.plan.bounded:
             return changes
-        kept = after_truncate(changes, self.partition, barrier)
+        kept = after_cutoff(changes, self.partition, barrier)
         self.wiped += len(changes) - len(kept)
         return kept
 

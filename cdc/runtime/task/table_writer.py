@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cdc.collapse import (
     CollapsedChanges,
-    after_truncate,
+    after_cutoff,
     collapse,
     collapse_soft,
     fill,
@@ -159,7 +159,7 @@ class TableWriter:
             return collapse_soft(filled, key, empty=plan.empty, looked_up=rows is not None)
         before = len(changes)
         if plan.truncate is not None:
-            changes = after_truncate(changes, self._partition, plan.truncate)
+            changes = after_cutoff(changes, self._partition, plan.truncate)
         collapsed = collapse(
             fill(changes, key, rows),
             key,

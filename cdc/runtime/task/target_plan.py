@@ -8,7 +8,7 @@ import pyarrow as pa
 from cdc.collapse import Key
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodePlan
-from cdc.model import CURRENT, EARLIEST, PartitionMark, TableName, Truncate
+from cdc.model import CURRENT, EARLIEST, Cutoff, PartitionMark, TableName
 from cdc.runtime.task.row_finder import IndexPlan
 from cdc.write import FileWriter
 
@@ -34,8 +34,8 @@ class TargetPlan:
     # Where partitions are read again that were ahead of a truncate.
     rewinds: Mapping[int, PartitionMark] = field(default_factory=dict)
     empty: bool = False
-    truncates: tuple[Truncate, ...] = ()  # of this batch, in order: what is in the table goes
-    barrier: Truncate | None = None  # of an earlier batch: older changes may still come
+    truncates: tuple[Cutoff, ...] = ()  # of this batch, in order: what is in the table goes
+    barrier: Cutoff | None = None  # of an earlier batch: older changes may still come
     quarantine: QuarantinePlan | None = None
     # How many partitions the topic had; a record of another one means that keys have moved.
     width: int | None = None
@@ -77,7 +77,7 @@ class TargetPlan:
         return (*self.key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else self.key
 
     @property
-    def truncate(self) -> Truncate | None:
+    def truncate(self) -> Cutoff | None:
         """The last truncate of this batch."""
         return self.truncates[-1] if self.truncates else None
 

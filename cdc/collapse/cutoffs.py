@@ -1,7 +1,6 @@
-"""What a truncate does to the changes of its batch."""
+"""What a cutoff, such as a truncate, does to the changes of its batch."""
 
-from collections.abc import Iterable, Sequence
-from heapq import merge
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,41 +14,22 @@ from cdc.collapse.keys import (
     mask,
     of_touched_keys,
 )
-from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Op, Truncate
+from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Cutoff, Op
 
 BEFORE_ALL = -1  # an offset that no record has
-# What tells whether a truncate is newer than a change.
+# What tells whether a cutoff is newer than a change.
 PLACE = (OFFSET, POSITION, TIME)
 
 
-def in_order(truncates: Iterable[Truncate]) -> tuple[Truncate, ...]:
-    """Order truncates: those of one partition as Kafka does, between partitions by position."""
-    partitions: dict[int, list[Truncate]] = {}
-    for truncate in sorted(set(truncates), key=lambda t: t.offset):
-        partitions.setdefault(truncate.partition, []).append(truncate)
-    return tuple(merge(*partitions.values(), key=lambda t: t.position))
-
-
-def covers(barrier: Truncate | None, truncate: Truncate) -> bool:
-    """Say whether a truncate has nothing to wipe that another has not wiped, of late changes too.
-
-    Within one partition the later one always has: what came in between.
-    """
-    if barrier is None or barrier.partition == truncate.partition:
-        return False
-    later = None not in (barrier.time, truncate.time) and (truncate.time or 0) > (barrier.time or 0)
-    return truncate.position <= barrier.position and not later
-
-
-def after_truncate(changes: pa.Table, partition: int, truncate: Truncate) -> pa.Table:
-    """Drop the changes that a truncate wiped out.
+def after_cutoff(changes: pa.Table, partition: int, cutoff: Cutoff) -> pa.Table:
+    """Drop the changes that a cutoff wiped out.
 
     Kafka orders a truncate against the changes of its own partition. For the other partitions of
     the topic the source position does, and the source's time must not speak against it: after a
     failover positions may start again from a smaller number, and what came after the truncate must
     not be lost for that.
     """
-    return changes.filter(pa.array(~_wiped(changes, partition, truncate)))
+    return changes.filter(pa.array(~_wiped(changes, partition, cutoff)))
 
 
 def last_places(changes: pa.Table, key: Sequence[str]) -> pa.Table:
@@ -69,24 +49,24 @@ def with_deletes_at(
     changes: pa.Table,
     key: Sequence[str],
     partition: int,
-    truncates: Sequence[Truncate],
+    cutoffs: Sequence[Cutoff],
     rows: pa.Table | None = None,
     reread: pa.Table | None = None,
 ) -> pa.Table:
-    """Put a delete of every row that a truncate wipes out between the changes, where it belongs.
+    """Put a delete of every row that a cutoff wipes out between the changes, where it belongs.
 
-    For tables that keep what was deleted: the changes before the truncate still count there. Where
-    it stands for a new snapshot, the rows that this has are not gone, but as it says.
+    For tables that keep what was deleted: the changes before the cutoff still count there. Where a
+    new snapshot is behind it, the rows that this has are not gone, but as it says.
 
     Args:
         changes: The changes of one topic partition, in any order.
         key: The table's key columns.
         partition: The number of that partition.
-        truncates: Those of the batch, in their order.
+        cutoffs: Those of the batch, in their order.
         rows: Rows of the table whose keys have changes here: they too get a delete, if the batch
             itself and no statement on the table ends them.
-        reread: The changes from which some of those rows come; a truncate may be older than they
-            are. All other rows are older than every truncate.
+        reread: The changes from which some of those rows come; a cutoff may be older than they
+            are. All other rows are older than every cutoff.
 
     Returns:
         The changes in the order of their offsets. The deletes that were put in have the op of a
@@ -94,42 +74,42 @@ def with_deletes_at(
     """
     changes = in_offset_order(changes)
     known = None if rows is None else _as_changes(rows, key, changes.schema, reread)
-    for truncate in truncates:
-        before = changes.filter(pa.array(_wiped(changes, partition, truncate)))
+    for cutoff in cutoffs:
+        before = changes.filter(pa.array(_wiped(changes, partition, cutoff)))
         ended = [last_alive(before, key)]
         if known is not None:
-            wiped = known.filter(pa.array(_wiped(known, partition, truncate)))
+            wiped = known.filter(pa.array(_wiped(known, partition, cutoff)))
             ended.append(_without(wiped, before, key))
-        if truncate.snapshot:
-            found = _snapshot_rows(changes, truncate)
+        if cutoff.is_reload:
+            found = _snapshot_rows(changes, cutoff)
             ended = [_without(rows, found, key) for rows in ended]
-        marks = [_deletes(rows, key, truncate) for rows in ended]
+        marks = [_deletes(rows, key, cutoff) for rows in ended]
         # The order of equal offsets stays: a delete comes after the change that it follows.
         changes = in_offset_order(pa.concat_tables([changes, *marks]))
     return changes
 
 
-def _snapshot_rows(changes: pa.Table, begin: Truncate) -> pa.Table:
-    """Give the rows of a snapshot, which all have the place right behind its begin."""
-    here = pc.equal(changes[POSITION], begin.position + 1)
+def _snapshot_rows(changes: pa.Table, cutoff: Cutoff) -> pa.Table:
+    """Give the rows of a snapshot, which all have one place in the source's log."""
+    here = pc.equal(changes[POSITION], cutoff.begin[0])
     return changes.filter(pc.and_(here, pc.equal(changes[OP], Op.READ)))
 
 
-def _wiped(changes: pa.Table, partition: int, truncate: Truncate) -> Mask:
-    if partition == truncate.partition:
-        return mask(pc.less_equal(changes[OFFSET], truncate.offset))
-    by_position = mask(pc.less_equal(changes[POSITION], truncate.position))
-    if truncate.time is None or TIME not in changes.column_names:
+def _wiped(changes: pa.Table, partition: int, cutoff: Cutoff) -> Mask:
+    if partition == cutoff.partition:
+        return mask(pc.less_equal(changes[OFFSET], cutoff.offset))
+    by_position = mask(pc.less_equal(changes[POSITION], cutoff.position))
+    if cutoff.time is None or TIME not in changes.column_names:
         return by_position
-    return by_position & ~mask(pc.greater(changes[TIME], _moment(truncate.time)))
+    return by_position & ~mask(pc.greater(changes[TIME], _moment(cutoff.time)))
 
 
 def _moment(micros: int) -> pa.Scalar:
     return pa.scalar(micros, pa.timestamp("us", "UTC"))
 
 
-def _deletes(ended: pa.Table, key: Sequence[str], truncate: Truncate) -> pa.Table:
-    """Make changes that end rows at a truncate out of the last ones before it."""
+def _deletes(ended: pa.Table, key: Sequence[str], cutoff: Cutoff) -> pa.Table:
+    """Make changes that end rows at a cutoff out of the last ones before it."""
     columns = []
     for field in ended.schema:
         column = pa.nulls(len(ended), field.type)
@@ -138,7 +118,7 @@ def _deletes(ended: pa.Table, key: Sequence[str], truncate: Truncate) -> pa.Tabl
         elif field.name == OP:
             column = pa.repeat(pa.scalar(Op.TRUNCATE.value, field.type), len(ended))
         elif field.name == TIME:
-            time = truncate.time
+            time = cutoff.time
             column = ended[TIME] if time is None else pa.repeat(_moment(time), len(ended))
         columns.append(column)
     return pa.Table.from_arrays(columns, schema=ended.schema)

@@ -6,11 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc.collapse import after_truncate, covers, in_order, last_places, with_deletes_at
-from cdc.model import OFFSET, OP, POSITION, TIME, Truncate
+from cdc.collapse import after_cutoff, last_places, with_deletes_at
+from cdc.model import OFFSET, OP, POSITION, TIME, Cutoff
 
 OWN, OTHER = 0, 1
-TRUNCATE = Truncate(OWN, offset=5, position=500, time=50)
+TRUNCATE = Cutoff(OWN, offset=5, position=500, time=50)
 
 
 def changes_of(*rows: tuple[Any, ...]) -> pa.Table:
@@ -26,8 +26,8 @@ def moment(micros: int) -> datetime:
     return datetime.fromtimestamp(micros / 1_000_000, UTC)
 
 
-def kept(changes: pa.Table, partition: int, truncate: Truncate = TRUNCATE) -> list[int]:
-    ids: list[int] = after_truncate(changes, partition, truncate)["id"].to_pylist()
+def kept(changes: pa.Table, partition: int, truncate: Cutoff = TRUNCATE) -> list[int]:
+    ids: list[int] = after_cutoff(changes, partition, truncate)["id"].to_pylist()
     return ids
 
 
@@ -59,7 +59,7 @@ def test_a_smaller_position_after_a_failover_is_not_wiped_where_the_time_says_la
 ) -> None:
     changes = changes_of((1, "a", "c", 9, 3, time))
 
-    assert kept(changes, OTHER, Truncate(OWN, 5, 500, truncated)) == ([] if wiped else [1])
+    assert kept(changes, OTHER, Cutoff(OWN, 5, 500, truncated)) == ([] if wiped else [1])
 
 
 def test_changes_without_a_time_are_wiped_by_position_alone() -> None:
@@ -106,7 +106,7 @@ def test_rows_of_the_table_get_a_delete_before_all_changes() -> None:
 def test_a_truncate_without_a_time_ends_rows_when_they_last_changed() -> None:
     changes = changes_of((1, "a", "c", 1, 1, 10))
 
-    ended = with_deletes_at(changes, ["id"], OTHER, [Truncate(OWN, 5, 500)])
+    ended = with_deletes_at(changes, ["id"], OTHER, [Cutoff(OWN, 5, 500)])
 
     assert ended[TIME].to_pylist() == [moment(10), moment(10)]
 
@@ -120,7 +120,7 @@ def test_without_a_change_before_it_nothing_is_put_in() -> None:
 
 
 def test_each_of_two_truncates_ends_the_rows_that_it_meets() -> None:
-    first, second = Truncate(OWN, 3, 300, time=30), Truncate(OWN, 6, 600, time=60)
+    first, second = Cutoff(OWN, 3, 300, time=30), Cutoff(OWN, 6, 600, time=60)
     changes = changes_of((1, "a", "u", 2, 2, 20), (2, "b", "c", 4, 4, 40), (3, "c", "c", 7, 7, 70))
     rows = pa.table({"id": pa.array([3], pa.int64())})
 
@@ -158,27 +158,3 @@ def test_places_are_of_the_last_change_and_only_of_rows_that_live() -> None:
     places = last_places(changes, ["id"])
 
     assert [(row["id"], row[OFFSET]) for row in places.to_pylist()] == [(1, 3)]
-
-
-def test_truncates_are_ordered_by_offset_in_a_partition_and_else_by_position() -> None:
-    early, failed_over = Truncate(0, offset=1, position=50), Truncate(0, offset=2, position=10)
-    other = Truncate(1, offset=0, position=40)
-
-    assert in_order([failed_over, other, early, other]) == (other, early, failed_over)
-
-
-@pytest.mark.parametrize(
-    ("barrier", "covered"),
-    [
-        (None, False),
-        (Truncate(OTHER, 9, 500, 50), True),
-        (Truncate(OTHER, 9, 499, 50), False),
-        (Truncate(OTHER, 9, 600, 49), False),  # a failover: the later time rules
-        (Truncate(OTHER, 9, 600), True),
-        (Truncate(OWN, 9, 600, 60), False),  # what came in between is for this one
-    ],
-)
-def test_a_truncate_that_comes_late_is_covered_by_a_later_one(
-    barrier: Truncate | None, covered: bool
-) -> None:
-    assert covers(barrier, TRUNCATE) is covered
