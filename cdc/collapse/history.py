@@ -23,7 +23,19 @@ from cdc.collapse.keys import (
     mask,
 )
 from cdc.collapse.sameness import same_values
-from cdc.model import CURRENT, MISSING, NO_POSITION, OP, POSITION, RESERVED, TIME, VALID_FROM, VALID_TO, Op, PartitionMark
+from cdc.model import (
+    CURRENT,
+    MISSING,
+    NO_POSITION,
+    OP,
+    POSITION,
+    RESERVED,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+    Op,
+    PartitionMark,
+)
 
 MOMENT = pa.timestamp("us", "UTC")
 

@@ -17,7 +17,19 @@ from cdc.collapse.keys import (
     mask,
 )
 from cdc.collapse.sameness import same_values
-from cdc.model import CURRENT, MISSING, NO_POSITION, OFFSET, OP, PARTITION, POSITION, RESERVED, TIME, VALID_FROM, VALID_TO
+from cdc.model import (
+    CURRENT,
+    MISSING,
+    NO_POSITION,
+    OFFSET,
+    OP,
+    PARTITION,
+    POSITION,
+    RESERVED,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+)
 
 NONE = -1  # less than any offset, and than any position but that of a change without one
 

@@ -10,10 +10,10 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.decode import OLD_KEY_HEADER
 from cdc.observe.replay_report import ReplayReport
+from cdc.runtime.follow.context import open_context
 from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer
 from cdc.runtime.stream.session import build_session
-from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.quarantine import Quarantine
 from cdc.source.stream import read_range
 from cdc.source.topics import OffsetRange, open_topics
@@ -58,12 +58,9 @@ def open_replayer(
 
     return Replayer(
         spark,
-        config.name,
-        dialect,
-        Tables(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
+        open_context(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
         TopicLog(held, partial(read_range, spark, config)),
         old_key,
-        dry_run=dry_run,
         anyway=anyway,
     )
 

@@ -17,9 +17,9 @@ from pyiceberg.table import Table
 from cdc.config import CatalogType, MirrorConfig
 from cdc.errors import CatalogError, KafkaUnreachableError
 from cdc.model import OFFSET
-from cdc.state.names import QUARANTINE
 from cdc.observe.quarantine_records import BadGroup, KeptRecord
 from cdc.source.topics import open_topics
+from cdc.state.names import QUARANTINE
 
 PLACE: Final = ("table", "topic", "partition", "offset")
 # Texts in quotes and numbers: what differs between records that are bad for the same cause.

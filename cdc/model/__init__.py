@@ -1,5 +1,8 @@
 """The words all stages share: names, source schemas, ledgers, file descriptions, reports."""
 
+from cdc.model.account import (
+    Account,
+)
 from cdc.model.changes import (
     EARLIEST,
     NO_POSITION,
@@ -22,9 +25,6 @@ from cdc.model.files import (
     PartitionField,
     WrittenFile,
     lane_of,
-)
-from cdc.model.account import (
-    Account,
 )
 from cdc.model.names import (
     CURRENT,

@@ -34,7 +34,21 @@ from cdc.errors import (
     UnmappableTypeError,
     UnmirrorableColumnError,
 )
-from cdc.model import CURRENT, DELETED, OFFSET, OP, PARTITION, POSITION, RESERVED, TIME, VALID_FROM, VALID_TO, SourceSchema, SourceType, logical
+from cdc.model import (
+    CURRENT,
+    DELETED,
+    OFFSET,
+    OP,
+    PARTITION,
+    POSITION,
+    RESERVED,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+    SourceSchema,
+    SourceType,
+    logical,
+)
 from cdc.schema.type_table import ANY_DECIMAL, ROWS
 
 WIDEST_DECIMAL: Final = 38

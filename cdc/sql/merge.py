@@ -7,9 +7,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cdc.model import CURRENT, OP, FileKind, Op, WrittenFile
-from cdc.state.names import LEDGER_PROPERTY
-from cdc.state.ledger import Ledger
 from cdc.sql.names import KeyBounds, doubled, quoted, same_key, within
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 
 SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 

@@ -1,4 +1,4 @@
-"""Which Kafka partition's keys a data file may hold, and whether keys are moving between partitions.
+"""Which Kafka partition's keys a data file may hold, and whether keys move between partitions.
 
 A key stays in its partition for as long as the topic has as many partitions and the bytes of its
 keys begin alike. When that changes, keys go on in other partitions: until everything from before is

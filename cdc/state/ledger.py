@@ -121,7 +121,7 @@ def newest_ledger(
 
 
 def past_ledgers(topic: str, history: Iterable[PastSnapshot]) -> Iterator[Ledger]:
-    """Go through a table's ledgers of one topic, newest first; those before it was renamed end it."""
+    """Go through a table's ledgers, newest first, as far as they are of its topic."""
     for snapshot in history:
         if snapshot.ledger is not None:
             ledger = Ledger.from_json(snapshot.ledger)

@@ -1,4 +1,4 @@
-"""Every name that a mirror adds to a catalog: `python -m cdc.state.names` prints docs/table-state.md.
+"""Every name that a mirror adds to a catalog; docs/table-state.md is printed from here.
 
 Each starts with `_mirror_`. What the names stand for is read and written by the other modules of
 this folder, and by nobody else.
@@ -145,8 +145,8 @@ NAMES: Final = (
     Name(
         REKEYED_PROPERTY,
         Holder.TABLE,
-        "The sequence number up to which data files were written under another key, so that a MERGE "
-        "looks for their rows and not the key index.",
+        "The sequence number up to which data files were written under another key, so that a "
+        "MERGE looks for their rows and not the key index.",
     ),
     Name(
         SOURCE_PROPERTY,
@@ -181,15 +181,15 @@ NAMES: Final = (
     Name(
         QUARANTINED_PROPERTY,
         Holder.MIRROR,
-        "The offsets up to which bad records are in quarantine, by topic and table: a batch that is "
-        "repeated adds none twice.",
+        "The offsets up to which bad records are in quarantine, by topic and table: a batch that "
+        "is repeated adds none twice.",
     ),
     Name(PARKED_PROPERTY, Holder.MIRROR, "The parked tables: reason, since when, and offsets."),
     Name(
         LEFT_PROPERTY,
         Holder.MIRROR,
-        "Topics whose tables were renamed or dropped, and the offsets up to which their records are "
-        "nobody's.",
+        "Topics whose tables were renamed or dropped, and the offsets up to which their records "
+        "are nobody's.",
     ),
     Name(QUARANTINE, Holder.CATALOG, "Bad records, in the namespace that is named as the mirror."),
     Name(OP, Holder.COLUMN, "`append`: what the change did, as Debezium writes it."),
@@ -208,9 +208,9 @@ INTRODUCTION: Final = """\
 
 Printed from the code: `python -m cdc.state.names >docs/table-state.md`.
 
-A mirror has no database of its own. What it must know at its next start stands in the tables that it
-writes, in the same commit as the rows that it is true for. Every name begins with `{prefix}`. Do not
-set any of them by hand; a column of the source may not have such a name.
+A mirror has no database of its own. What it must know at its next start stands in the tables that
+it writes, in the same commit as the rows that it is true for. Every name begins with `{prefix}`. Do
+not set any of them by hand; a column of the source may not have such a name.
 """
 
 

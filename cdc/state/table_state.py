@@ -34,9 +34,9 @@ class TableState:
 
     mirror: str | None = None  # None: no mirror made the table
     topic: str | None = None
-    key: TableKey = TableKey()
-    lanes: Lanes = Lanes()
-    source: SourceIdentity = SourceIdentity()
+    key: TableKey = field(default_factory=TableKey)
+    lanes: Lanes = field(default_factory=Lanes)
+    source: SourceIdentity = field(default_factory=SourceIdentity)
     events: tuple[SchemaEvent, ...] = ()  # what the table did to follow its source
     backfill: Mapping[str, str] = field(default_factory=dict)  # defaults that old rows still lack
     identities: Mapping[str, int] = field(default_factory=dict)  # of columns, at the source

@@ -1,7 +1,7 @@
 """The version of what tables and mirrors remember, and the steps from older ones to it.
 
-A table that an older mirror made has no version, which counts as 0. Its properties are brought up to
-date in memory wherever they are read; `run` then writes them into the table, in one commit.
+A table that an older mirror made has no version, which counts as 0. Its properties are brought up
+to date in memory wherever they are read; `run` then writes them into the table, in one commit.
 """
 
 import json

@@ -280,15 +280,15 @@ class Mirror:
 
     def __init__(self, spark: Any, folder: Path, form: str, source: Source) -> None:
         from cdc.commit import IcebergCatalog
+        from cdc.runtime.follow.context import open_context
         from cdc.runtime.stream.batch import BatchRunner
-        from cdc.runtime.tables.open_tables import Tables
         from connectors import DIALECTS
 
         config, dialect = _config(folder, form, source.table), DIALECTS["postgres"]
-        tables = Tables(config, dialect, IcebergCatalog(spark, config.name))
+        context = open_context(config, dialect, IcebergCatalog(spark, config.name))
         again = lambda first, next_: self._frame()  # noqa: E731
         self._spark = spark
-        self._runner = BatchRunner(spark, config.name, dialect, tables, again)
+        self._runner = BatchRunner(spark, context, again)
         self._files: list[str] = []
 
     def apply(self, files: list[str]) -> float:

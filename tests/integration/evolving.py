@@ -22,11 +22,11 @@ from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
 from cdc.errors import KafkaUnreachableError
-from cdc.state.names import QUARANTINE
 from cdc.observe import RunSummary
 from cdc.observe.postgres_rows import read_rows
 from cdc.runtime.stream.mirror import Mirror
 from cdc.source.topics import open_topics
+from cdc.state.names import QUARANTINE
 from tests.chaos.workload import Client, MariadbClient, PostgresClient
 from tests.integration.column_changes import (
     BEFORE_RECORDS,

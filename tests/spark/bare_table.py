@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog, RowChange, commit_rows
 from cdc.model import FileKind, PartitionMark, TableName, WrittenFile
-from cdc.state.ledger import Ledger
 from cdc.schema import arrow_schema
+from cdc.state.ledger import Ledger
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=True),

@@ -6,7 +6,7 @@ import pytest
 from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.sql import SparkSession
 
-from cdc.commit import FileChanges
+from cdc.commit import FileChanges, changed_files, live_files, set_partition
 from cdc.errors import NotParquetError
 from cdc.model import LiveFile, PartitionField
 from tests.spark.bare_table import COMPACT, EXPIRE, BareTable, named
@@ -34,8 +34,8 @@ def test_live_files_have_lane_sequence_and_rows(bare: BareTable) -> None:
 
 
 def test_live_files_have_the_partition_with_which_they_were_written(bare: BareTable) -> None:
-    set_partition(bare.table, 
-        [PartitionField("identity", "name"), PartitionField("bucket", "id", 4)]
+    set_partition(
+        bare.table, [PartitionField("identity", "name"), PartitionField("bucket", "id", 4)]
     )
     file = bare.write(named(1, name="ü"), spec_id=1, partition=("ü", 3))
     null = bare.write(named(1), partition=(None, None), spec_id=1)
@@ -164,7 +164,7 @@ def test_a_data_file_that_is_not_parquet_is_named(bare: BareTable) -> None:
 def test_many_files_cost_no_round_trip_each(
     bare: BareTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    iceberg = bare.table.jvm.org.apache.iceberg
+    iceberg = bare.table.gateway.jvm.org.apache.iceberg
     append = bare.table.java.newAppend()
     for _ in range(300):
         path = f"{bare.table.data_location}/p00000-{uuid.uuid4()}.parquet"

@@ -23,7 +23,7 @@ from pyiceberg.types import (
 )
 from pyspark.sql import SparkSession
 
-from cdc.commit import RowChange, commit_rows
+from cdc.commit import RowChange, commit_rows, set_partition
 from cdc.errors import CommitConflictError, PartitionError
 from cdc.model import PartitionField
 from tests.spark.bare_table import EXPIRE, BareTable

@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyspark.sql import SparkSession
 
-from cdc.commit import commit_rows
+from cdc.commit import commit_rows, set_partition
 from cdc.errors import CommitConflictError
 from cdc.model import PartitionField, WrittenFile
 from tests.spark.bare_table import COMPACT, SCHEMA, BareTable, local, named

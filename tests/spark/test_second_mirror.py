@@ -61,7 +61,7 @@ def test_bad_records_that_two_mirrors_meet_are_kept_once(
             one.apply(*waiting.pop())
 
     if at_once:
-        kept = other.tables.quarantine._table
+        kept = other.context.quarantine._table
         assert kept is not None
         around_commit(kept, before=come_first)
     else:

@@ -6,7 +6,23 @@ import pickle
 import pytest
 
 from cdc.errors import NotDebeziumError
-from cdc.model import NO_POSITION, RESERVED, Account, FileKind, News, Op, PartitionMark, PartitionReport, SourceColumn, SourceSchema, SourceTable, SourceType, TableName, WrittenFile, Cutoff
+from cdc.model import (
+    NO_POSITION,
+    RESERVED,
+    Account,
+    Cutoff,
+    FileKind,
+    News,
+    Op,
+    PartitionMark,
+    PartitionReport,
+    SourceColumn,
+    SourceSchema,
+    SourceTable,
+    SourceType,
+    TableName,
+    WrittenFile,
+)
 from cdc.state.ledger import Ledger
 
 LEDGER = Ledger(
@@ -131,8 +147,7 @@ def test_operations_are_debeziums_letters() -> None:
 def test_reserved_names_start_alike() -> None:
     from cdc import model
 
-    names = (model.OFFSET, model.OP, model.POSITION, model.LEDGER_PROPERTY, model.MIRROR_PROPERTY)
-    assert all(name.startswith(RESERVED) for name in (*names, model.TOPIC_PROPERTY))
+    assert all(name.startswith(RESERVED) for name in (model.OFFSET, model.OP, model.POSITION))
 
 
 def test_a_report_comes_back_from_a_worker_whole() -> None:

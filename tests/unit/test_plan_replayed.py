@@ -7,7 +7,18 @@ import pyarrow as pa
 import pytest
 
 from cdc.collapse import has_newer, without_applied
-from cdc.model import CURRENT, MISSING, NO_POSITION, OFFSET, OP, PARTITION, POSITION, TIME, VALID_FROM, VALID_TO
+from cdc.model import (
+    CURRENT,
+    MISSING,
+    NO_POSITION,
+    OFFSET,
+    OP,
+    PARTITION,
+    POSITION,
+    TIME,
+    VALID_FROM,
+    VALID_TO,
+)
 
 MOMENT = pa.timestamp("us", "UTC")
 

@@ -17,11 +17,11 @@ from cdc.cli import cli
 from cdc.commands.quarantine_view import Chosen, QuarantineView
 from cdc.errors import CatalogError
 from cdc.model import OFFSET
-from cdc.state.names import QUARANTINE
 from cdc.observe.quarantine_pages import group_lines, readable, record_lines
 from cdc.observe.quarantine_records import BadGroup, KeptRecord
 from cdc.observe.replay_report import ReplayReport, TableReplay, staying
 from cdc.schema import quarantine_schema
+from cdc.state.names import QUARANTINE
 
 CONFIG = """
 name = "shop"

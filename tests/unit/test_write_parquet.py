@@ -9,7 +9,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cdc.model import OFFSET, OP, FileKind, SourceColumn, SourceSchema, SourceType, WrittenFile, lane_of
+from cdc.model import (
+    OFFSET,
+    OP,
+    FileKind,
+    SourceColumn,
+    SourceSchema,
+    SourceType,
+    WrittenFile,
+    lane_of,
+)
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns
 from cdc.write import FileWriter
 from connectors import DIALECTS

@@ -79,7 +79,9 @@ class Leave:
     @property
     def texts(self) -> tuple[str, ...]:
         """What became of its table."""
-        return ("left: dropped" if self.successor is None else f"left: goes on as {self.successor}",)
+        return (
+            "left: dropped" if self.successor is None else f"left: goes on as {self.successor}",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a table does about the columns of its source: decided here, for `run` and `check` alike."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cdc.decode import view as mapping_of
@@ -15,6 +16,18 @@ from cdc.state.schema_log import since
 from cdc.state.table_view import TableView
 
 NO_FACTS: Mapping[str, ColumnFacts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDecision:
+    """What was decided about a schema, and from what."""
+
+    schema: SourceSchema  # in the types that the table has
+    newest: bool  # the table has followed nothing that came after it
+    facts: Mapping[str, ColumnFacts] = field(default_factory=dict)
+    action: Alter | None = None
+    has_room: bool = True  # the table need not change, as far as the messages tell
+    is_known: bool = False  # from before a change that the table has followed
 
 
 class ColumnDecisions:
@@ -33,14 +46,29 @@ class ColumnDecisions:
         self._declarations.warn(view.topic, str(view.name), fit.columns, declared.columns)
         return fit
 
-    def is_newest(self, view: TableView, place: SchemaPlace) -> bool:
-        """Say whether a table has followed nothing that came after a place in the source's log."""
-        return not since(place, view.state.events)
+    def decide(self, view: TableView, schema: SourceSchema, place: SchemaPlace) -> ColumnDecision:
+        """Decide what a table does about a schema of its source.
 
-    def is_covered(self, view: TableView, schema: SourceSchema, place: SchemaPlace) -> bool:
-        """Say whether a schema is from before: the decoder knows what became of its columns."""
+        Args:
+            view: The table.
+            schema: The schema.
+            place: Where it was met first.
+
+        Raises:
+            SchemaChangeError: The table's policy does not allow it, or Iceberg cannot do it.
+        """
+        schema = self.fitted(view, schema)
         later = since(place, view.state.events)
-        return bool(later) and mapping_of(schema, later, view.schema.column_names) is not None
+        if later and mapping_of(schema, later, view.schema.column_names) is not None:
+            # From before: the decoder knows what became of its columns.
+            return ColumnDecision(schema, newest=False, is_known=True)
+        newest = not later
+        # The source's catalog is asked only where messages ask for something.
+        if self.has_room(view, schema, newest=newest):
+            return ColumnDecision(schema, newest)
+        facts = self._declarations.facts(view.source)
+        action = self.alter(view, schema, newest=newest, facts=facts)
+        return ColumnDecision(schema, newest, facts, action, has_room=False)
 
     def has_room(self, view: TableView, schema: SourceSchema, *, newest: bool = True) -> bool:
         """Say whether a table need not change for a schema, as far as its messages tell."""
@@ -98,9 +126,7 @@ class ColumnDecisions:
         return decide(found, rule, taken, view.partitioned_by, day, former)
 
 
-def _renames(
-    view: TableView, schema: SourceSchema, facts: Mapping[str, ColumnFacts]
-) -> Renames:
+def _renames(view: TableView, schema: SourceSchema, facts: Mapping[str, ColumnFacts]) -> Renames:
     """Ask what the catalog tells of columns with another name."""
     table = [c.name for c in view.schema.fields if not c.name.startswith(RESERVED)]
     source = [column.name for column in schema.columns if column.name not in view.rule.exclude]

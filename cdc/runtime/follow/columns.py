@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from cdc.commit import alter
 from cdc.config import ApplyMode, ChangeKind
 from cdc.decode import DecodePlan, default_text
-from cdc.dialect import ColumnFacts
 from cdc.errors import LackingKeyError, MirrorError, UnclearTypeError
 from cdc.model import SchemaPlace, SourceColumn, SourceSchema
 from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.runtime.follow.actions import Alter
-from cdc.runtime.follow.column_decisions import ColumnDecisions
+from cdc.runtime.follow.column_decisions import ColumnDecision, ColumnDecisions
 from cdc.runtime.follow.column_events import event_of
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -55,27 +54,19 @@ class ColumnFollower:
         Raises:
             SchemaChangeError: The table's policy does not allow it, or Iceberg cannot do it.
         """
-        decisions = self._decisions
-        schema = decisions.fitted(mirrored.view, schema)
-        if decisions.is_covered(mirrored.view, schema, place):
+        found = self._decisions.decide(mirrored.view, schema, place)
+        if found.is_known:
             return
-        newest = decisions.is_newest(mirrored.view, place)
-        if decisions.has_room(mirrored.view, schema, newest=newest):
+        if found.has_room:
             self.remember(mirrored)
         else:
-            facts = self._declarations.facts(mirrored.view.source)
-            action = decisions.alter(mirrored.view, schema, newest=newest, facts=facts)
-            if action is not None and action.decision.new_key and settle is not None:
-                lacking = self._lacking(mirrored, schema, action, settle)
-                if lacking:
-                    source = str(mirrored.view.source)
-                    raise LackingKeyError(source, action.decision.new_key, lacking)
-                action = decisions.alter(mirrored.view, schema, newest=newest, facts=facts)
-            types = self._types_with(mirrored, schema, newest=newest)
-            self._alter(mirrored, schema, place, action, facts, types)
+            if found.action is not None and found.action.decision.new_key and settle is not None:
+                self._make_ready(mirrored, found.schema, found.action, settle)
+                found = self._decisions.decide(mirrored.view, schema, place)
+            self._alter(mirrored, place, found)
             # What fitted the old columns need not fit the new ones.
             mirrored.known = frozenset()
-        mirrored.known |= {schema}
+        mirrored.known |= {found.schema}
 
     def recognise(self, mirrored: MirroredTable, schemas: Iterable[SourceSchema]) -> None:
         """Note schemas that a table already has room for, so that no batch stops at them.
@@ -106,16 +97,22 @@ class ColumnFollower:
         if unclear:
             raise UnclearTypeError(str(view.source), unclear)
 
-    def _lacking(
+    def _make_ready(
         self, mirrored: MirroredTable, schema: SourceSchema, action: Alter, settle: Settle
-    ) -> tuple[str, ...]:
-        """Name the columns of a new key that some row of the table has no value for."""
+    ) -> None:
+        """Make a table ready for another key.
+
+        Raises:
+            LackingKeyError: Some row of the table has no value for a column of it.
+        """
         new_key = action.decision.new_key
         there = set(mirrored.view.schema.column_names)
         filled = self._defaults(mirrored, schema, action).keys()
         lacking = settle(mirrored, tuple(name for name in new_key if name in there))
-        added = tuple(name for name in new_key if name not in there | filled)
-        return lacking if mirrored.view.empty else (*lacking, *added)
+        if not mirrored.view.empty:
+            lacking += tuple(name for name in new_key if name not in there | filled)
+        if lacking:
+            raise LackingKeyError(str(mirrored.view.source), new_key, lacking)
 
     def _types_with(
         self, mirrored: MirroredTable, schema: SourceSchema, *, newest: bool
@@ -143,15 +140,8 @@ class ColumnFollower:
         kept = [followed.get(c.name, c) for c in told.columns if c.name in wanted]
         return remembered(known, kept, self._dialect)
 
-    def _alter(
-        self,
-        mirrored: MirroredTable,
-        schema: SourceSchema,
-        place: SchemaPlace,
-        action: Alter | None,
-        facts: Mapping[str, ColumnFacts],
-        types: TypeMemory,
-    ) -> None:
+    def _alter(self, mirrored: MirroredTable, place: SchemaPlace, found: ColumnDecision) -> None:
+        schema, action = found.schema, found.action
         changes = action.decision.steps if action is not None else ()
         when = datetime.now(UTC).isoformat(timespec="seconds")
         defaults = {} if action is None else self._defaults(mirrored, schema, action)
@@ -159,50 +149,49 @@ class ColumnFollower:
             event_of(change, steps, place, schema, when, defaults.get(change.column))
             for change, steps in changes
         ]
-        steps = [step for _, taken in changes for step in taken]
-        state = self._state_after(mirrored, schema, action, facts, defaults)
-        state = replace(state, types=types)
+        state = self._state_after(mirrored, found, defaults)
 
         def noted(old: int, new: int) -> dict[str, str]:
             numbered = [replace(event, old_schema=old, new_schema=new) for event in events]
             return mirrored.state.changes_to(state.noted(*numbered))
 
-        alter(mirrored.table, steps, noted)
+        alter(mirrored.table, [step for _, steps in changes for step in steps], noted)
         mirrored.reopen()  # the commit may have brought other writers' changes to light
         for text in action.texts if action is not None else ():
             logger.info("followed table=%s action=%s", mirrored.view.name, text)
 
     def _state_after(
-        self,
-        mirrored: MirroredTable,
-        schema: SourceSchema,
-        action: Alter | None,
-        facts: Mapping[str, ColumnFacts],
-        defaults: Mapping[str, str],
+        self, mirrored: MirroredTable, found: ColumnDecision, defaults: Mapping[str, str]
     ) -> TableState:
         """Say what a table remembers once its columns have changed."""
         view, state = mirrored.view, mirrored.state
-        changes = action.decision.steps if action is not None else ()
+        changes = found.action.decision.steps if found.action is not None else ()
+        new_key = found.action.decision.new_key if found.action is not None else ()
         renamed = {
             change.column: change.to
             for change, _ in changes
             if change.kind is ChangeKind.RENAME_COLUMN and change.to is not None
         }
-        state = replace(state, identities=joined_identities(facts, state.identities, renamed))
-        new_key = action.decision.new_key if action is not None else ()
+        key, lanes, backfill = state.key, state.lanes, state.backfill
         if renamed or new_key:
-            columns = mirror_columns(schema, str(view.source), self._dialect, view.rule)
+            name = str(view.source)
+            columns = mirror_columns(found.schema, name, self._dialect, view.rule)
             names = tuple(column.name for column in columns if column.key)
-            key = state.key.changed(names, view.schema) if new_key else state.key
-            state = replace(state, key=replace(key, columns=names))
+            key = key.changed(names, view.schema) if new_key else replace(key, columns=names)
         if new_key:
             narrower = set(mirrored.key) <= set(new_key)
-            lanes = state.lanes.with_key(view.sequence, narrower=narrower)
-            state = replace(state, lanes=lanes)
+            lanes = lanes.with_key(view.sequence, narrower=narrower)
         if view.rule.mode is not ApplyMode.APPEND:
             steps = [step for _, taken in changes for step in taken]
-            state = replace(state, backfill=_still_missing(state.backfill, steps) | defaults)
-        return state
+            backfill = {**_still_missing(backfill, steps), **defaults}
+        return replace(
+            state,
+            key=key,
+            lanes=lanes,
+            backfill=backfill,
+            identities=joined_identities(found.facts, state.identities, renamed),
+            types=self._types_with(mirrored, found.schema, newest=found.newest),
+        )
 
     def _defaults(
         self, mirrored: MirroredTable, schema: SourceSchema, action: Alter
@@ -239,5 +228,3 @@ def _still_missing(defaults: Mapping[str, str], steps: Iterable[ColumnStep]) -> 
         elif text is not None and step.kind not in (StepKind.DROP, StepKind.ADD):
             missing[step.path[0]] = text
     return missing
-
-

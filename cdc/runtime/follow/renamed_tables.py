@@ -24,8 +24,8 @@ from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.follow.dropped_tables import last_place
 from cdc.runtime.follow.source_decisions import Arrival, RenameDecisions, former_source
 from cdc.state.left_topics import LeftTable, LeftTopic
-from cdc.state.schema_log import table_event
 from cdc.state.names import MIRROR_PROPERTY, TOPIC_PROPERTY
+from cdc.state.schema_log import table_event
 from cdc.state.table_state import TableState
 from cdc.state.table_view import TableView
 
@@ -84,7 +84,7 @@ class RenamedTables:
             successor=arrival.topic,
             width=width,
         )
-        self._context.left.note(left)  # step 1
+        self._note(left)
         try:
             self._carry_out(left)
         except CatalogError as error:
@@ -103,6 +103,10 @@ class RenamedTables:
                 self._context.left.cancel(left.topic)
             elif left.successor is not None:
                 self._carry_out(left)
+
+    def _note(self, left: LeftTopic) -> None:
+        """Step 1."""
+        self._context.left.note(left)
 
     def _carry_out(self, left: LeftTopic) -> None:
         """Steps 2 to 4, as far as they are not done."""

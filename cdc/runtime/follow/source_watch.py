@@ -8,9 +8,9 @@ from cdc.config import MirrorConfig, reveal
 from cdc.dialect import Dialect, SourceTables
 from cdc.errors import MirrorError
 from cdc.model import SourceTable
+from cdc.runtime.follow.source_decisions import SourceLookup, SourceTableState, look_up
 from cdc.state.source_identity import Identity, Moment
 from cdc.state.table_view import TableView
-from cdc.runtime.follow.source_decisions import SourceLookup, SourceTableState, look_up
 
 logger = logging.getLogger(__name__)
 

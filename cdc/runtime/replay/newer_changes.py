@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from cdc.collapse import after_cutoff, has_newer
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, Cutoff, PartitionMark
-from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.mirrored_table import MirroredTable, rewind
 from cdc.runtime.task.write_task import REPORT_SCHEMA, split_by_partition
 from cdc.source.topics import OffsetRange
 
@@ -130,7 +130,7 @@ def _other_starts(waiting: pa.Table, mirrored: MirroredTable) -> dict[int, int]:
     """
     oldest = Cutoff(None, 0, int(pc.min(waiting[POSITION]).as_py()))
     mine = pc.unique(waiting[PARTITION]).to_pylist()
-    rewinds = mirrored.rewind((oldest,)) if len(mirrored.marks) > 1 else {}
+    rewinds = rewind(mirrored, (oldest,)) if len(mirrored.marks) > 1 else {}
     return {p: max(mark.next_offset, 0) for p, mark in rewinds.items() if mine != [p]}
 
 

@@ -21,20 +21,29 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from cdc.collapse import Key
+from cdc.commit import remove_files
 from cdc.decode import old_key
-from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, RestlessTopicError
 from cdc.model import Account, Cutoff, PartitionReport, TargetId, cutoffs_in_order
 from cdc.observe import BatchProgress
-from cdc.runtime.follow.misread import misread
+from cdc.runtime.follow.changed_types import tables_with_changed_types
+from cdc.runtime.follow.columns import ColumnFollower
+from cdc.runtime.follow.context import MirrorContext
+from cdc.runtime.follow.follower import Arrivals, TableFollower
 from cdc.runtime.stream.batch_plan import BatchPlan
+from cdc.runtime.stream.plans import Plans
 from cdc.runtime.stream.record_access import Held, OldKeys, Reread, holds_nothing, no_old_keys
-from cdc.runtime.tables.mirrored_table import MirroredTable
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.mirrored_table import (
+    MirroredTable,
+    note_key_forms,
+    replacement,
+    rewind,
+)
 from cdc.runtime.tables.reports import TargetReports, by_target
 from cdc.runtime.tables.table_commit import TableCommit
 from cdc.runtime.tables.table_rows import TableRows, with_keys
 from cdc.runtime.task.write_task import REPORT_SCHEMA, WriteTask
+from cdc.state.cutoffs import new_snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -56,21 +65,23 @@ class BatchRunner:
     def __init__(
         self,
         spark: SparkSession,
-        mirror: str,
-        dialect: Dialect,
-        tables: Tables,
+        context: MirrorContext,
         reread: Reread,
         old_keys: OldKeys = no_old_keys,
         held: Held = holds_nothing,
+        arrivals: Arrivals | None = None,
     ) -> None:
         self._spark = spark
-        self._dialect = dialect
-        self._tables = tables
+        self._context = context
+        self._tables = context.tables
+        self._columns = ColumnFollower(context)
+        self._follower = TableFollower(context, self._columns, arrivals)
+        self._plans = Plans(context)
         self._reread = reread
         self._old_keys = old_keys
         self._held = held
-        self._rows = TableRows(spark, tables.catalog)
-        self._table_commit = TableCommit(spark, mirror, tables.catalog, self._rows)
+        self._rows = TableRows(spark, context.catalog)
+        self._table_commit = TableCommit(spark, context.config.name, context.catalog, self._rows)
         self._most_tasks = spark.sparkContext.defaultParallelism * TASKS_PER_CORE
 
     def run(self, records: DataFrame, batch: int) -> tuple[BatchProgress, set[str]]:
@@ -116,8 +127,8 @@ class BatchRunner:
 
     def _plan(self) -> BatchPlan:
         """Step 1: see what has changed around the tables since the batch before."""
-        self._tables.declarations.begin()
-        for mirrored in self._tables.lacking_defaults():
+        self._context.declarations.begin()
+        for mirrored in self._tables.active:
             self._rows.fill_defaults(mirrored)
         return BatchPlan()
 
@@ -126,10 +137,10 @@ class BatchRunner:
     ) -> Reports:
         """Step 2: write the files of all tables, or of some."""
         task = WriteTask(
-            self._dialect,
-            self._tables.plans(plan, only),
+            self._context.dialect,
+            self._plans.of_batch(plan, only),
             frozenset(self._tables.parked_topics),
-            self._tables.wire,
+            self._context.wire,
         )
         tasks = 1 if task.joint else self._most_tasks
         done = records.coalesce(tasks).mapInArrow(task, REPORT_SCHEMA).collect()
@@ -140,7 +151,7 @@ class BatchRunner:
         """Step 3: let the tables follow what the tasks met, until nothing is new."""
         for _ in range(MOST_PASSES):
             restless = {i: report for i, report in reports.items() if self._restless(report, plan)}
-            wrong = {} if restless else misread(self._tables, reports.values())
+            wrong = {} if restless else self._changed_types(reports.values())
             if not restless and not wrong:
                 return self._within_ceilings(reports)
             again = [report for report in restless.values() if self._follow(report, plan)]
@@ -151,6 +162,14 @@ class BatchRunner:
             self._park(report, report.failure or RestlessTopicError(report.topic))
             del reports[report.id]
         return self._within_ceilings(reports)
+
+    def _changed_types(
+        self, reports: Iterable[TargetReports]
+    ) -> dict[TargetId, MirrorError | None]:
+        schemaless = [report.id for report in reports if report.bare]
+        return tables_with_changed_types(
+            self._context, self._columns, schemaless, self._plans.read_in
+        )
 
     def _drop(self, report: TargetReports, reason: MirrorError | None) -> bool:
         """Drop what was read wrong; say whether it can be read again."""
@@ -183,7 +202,7 @@ class BatchRunner:
         if report.id not in self._tables or report.id in plan.replayed:
             return None
         mirrored, planned = self._tables[report.id], plan.truncates.get(report.id, ())
-        begun = (mirrored.replacement, mirrored.new_snapshot(report.snapshots))
+        begun = (replacement(mirrored), new_snapshot(mirrored.ledger, report.snapshots))
         return next((found for found in begun if found is not None and found not in planned), None)
 
     def _follow(self, report: TargetReports, plan: BatchPlan) -> bool:
@@ -195,9 +214,9 @@ class BatchRunner:
             if failure is not None:
                 raise failure
             key = self._tables[report.id].key if report.id in self._tables else None
-            self._tables.evolve(report.id, report.news, self._settle)
-            for mirrored in self._tables.lacking_defaults(report.topic):
-                self._rows.fill_defaults(mirrored)
+            self._follower.follow(report.id, report.news, self._settle)
+            for target in self._tables.of_topic(report.topic):
+                self._rows.fill_defaults(self._tables[target])
             if key is not None and self._tables[report.id].key != key:
                 # What was found out of its records was so under the old key.
                 plan.forget(report.id)
@@ -210,7 +229,7 @@ class BatchRunner:
                 begun = () if snapshot is None else (snapshot,)
                 truncates = cutoffs_in_order((*known, *report.truncates, *begun))
                 plan.truncates[report.id] = truncates
-                plan.rewinds[report.id] = mirrored.rewind(truncates)
+                plan.rewinds[report.id] = rewind(mirrored, truncates)
                 self._rows.end_all(mirrored)
             if report.missing is not None and not report.changes_plan and snapshot is None:
                 self._look_up(report, report.missing, plan)
@@ -230,11 +249,11 @@ class BatchRunner:
 
         forms = report.news.key_forms
         for target in self._targets_of(report) if forms else ():
-            self._tables[target].note_key_forms(forms, ends)
+            note_key_forms(self._tables[target], forms, ends)
 
     def _targets_of(self, report: TargetReports) -> list[TargetId]:
         """Name the table of a report; a topic that was new has its tables now."""
-        return [report.id] if report.id[1] else self._tables.targets(report.topic)
+        return [report.id] if report.id[1] else self._tables.of_topic(report.topic)
 
     def _settle(self, mirrored: MirroredTable, key: tuple[str, ...]) -> tuple[str, ...]:
         """Apply all that came before a table's key changed, in a commit of its own.
@@ -268,7 +287,7 @@ class BatchRunner:
     def _look_up(self, report: TargetReports, missing: pa.Table, plan: BatchPlan) -> None:
         """Read what changes leave out, of rows whose key was changed under the old one."""
         mirrored = self._tables[report.id]
-        decode = self._tables.decode_plan(report.id)
+        decode = self._plans.decode_plan(report.id)
         moves: dict[int, dict[int, Key]] = {}
         for partition, offset in report.moved:
             header = self._old_keys(report.topic, partition, offset)
@@ -322,7 +341,9 @@ class BatchRunner:
         pending = [r for r in reports if r.id in self._tables and r.progress]
         # The ledgers must not pass a bad record before it is safe.
         try:
-            self._tables.quarantine.commit(part for report in pending for part in report.partitions)
+            self._context.quarantine.commit(
+                part for report in pending for part in report.partitions
+            )
         except CommitConflictError as conflict:  # those that are new are told by the next attempt
             for report in pending:
                 self._remove_bad(report)
@@ -368,8 +389,8 @@ class BatchRunner:
         )
         logger.info("%s", progress)
         for report in committed:
-            self._tables.words.resume(report.id)
-        self._tables.words.leave()
+            self._context.parked.resume(report.id)
+        self._context.parked.save()
         return progress, {str(report.id[1]) for report in committed}
 
     def _park(self, report: TargetReports, reason: MirrorError) -> None:
@@ -383,11 +404,11 @@ class BatchRunner:
 
     def _remove_bad(self, report: TargetReports) -> None:
         """Delete the files of bad records, which are not in quarantine."""
-        self._tables.quarantine.remove(
+        self._context.quarantine.remove(
             part.quarantined for part in report.partitions if part.quarantined is not None
         )
 
     def _remove_rows(self, report: TargetReports) -> None:
         """Delete the table's files alone: the bad records are in quarantine already."""
         if report.files:
-            self._tables[report.id].table.remove(report.files)
+            remove_files(self._tables[report.id].table, report.files)

@@ -1,6 +1,7 @@
 """One open table of a mirror."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cdc.commit import IcebergTable, read_ledger, set_properties
@@ -14,6 +15,8 @@ from cdc.state.names import STATE_VERSION_PROPERTY
 from cdc.state.table_state import TableState
 from cdc.state.table_view import TableView
 from cdc.state.version import STATE_VERSION
+
+logger = logging.getLogger(__name__)
 
 
 class MirroredTable:
@@ -132,7 +135,37 @@ def rewind(mirrored: MirroredTable, found: Sequence[Cutoff]) -> dict[int, Partit
 
 def note_partitions(mirrored: MirroredTable, ends: Mapping[int, int]) -> None:
     """Let a table know of its topic's partitions, given the next offset of each."""
-    lanes = mirrored.state.lanes.with_partitions(
+    known = mirrored.state.lanes
+    lanes = known.with_partitions(
         ends, mirrored.view.sequence, has_rows=mirrored.ledger is not None
     )
+    if lanes.moving_until != known.moving_until:
+        logger.info(
+            "partitions=%d before=%s table=%s",
+            len(ends),
+            known.partition_count,
+            mirrored.view.name,
+        )
+    mirrored.keep(replace(mirrored.state, lanes=lanes))
+
+
+def note_key_forms(
+    mirrored: MirroredTable, forms: frozenset[str], ends: Callable[[], Mapping[int, int]]
+) -> None:
+    """Take note of another beginning of the records' keys. Done twice, it is done once.
+
+    Args:
+        mirrored: The table.
+        forms: How keys of the batch begin.
+        ends: Gives the next offset of each partition.
+    """
+    known = mirrored.state.lanes.key_forms
+    if forms <= known:
+        return
+    moved = len(known | forms) > 1
+    lanes = mirrored.state.lanes.with_key_forms(
+        forms, ends() if moved else {}, mirrored.view.sequence
+    )
+    if moved:
+        logger.info("keys moved table=%s forms=%d", mirrored.view.name, len(lanes.key_forms))
     mirrored.keep(replace(mirrored.state, lanes=lanes))
