@@ -1,13 +1,6 @@
 """Every deliberate error: what happened, where, and what to do next."""
 
 from cdc.errors.base import MirrorError
-from cdc.errors.lineage import (
-    AwaitedTableError,
-    DroppedTableError,
-    EndedTopicError,
-    RemadeTableError,
-    RenamedTableError,
-)
 from cdc.errors.records import (
     AccountError,
     AvroTopicError,
@@ -15,7 +8,6 @@ from cdc.errors.records import (
     ManyTablesError,
     MissingValueError,
     NotDebeziumError,
-    RecordError,
     RestlessTopicError,
     SpreadKeyError,
     TooManyBadRecordsError,
@@ -50,6 +42,13 @@ from cdc.errors.settings import (
     Problem,
     RegistryOptionError,
     SecretError,
+)
+from cdc.errors.source_tables import (
+    AwaitedTableError,
+    DroppedTableError,
+    EndedTopicError,
+    RemadeTableError,
+    RenamedTableError,
 )
 from cdc.errors.tables import (
     CatalogError,
@@ -111,7 +110,6 @@ __all__ = [
     "OtherModeError",
     "PartitionError",
     "Problem",
-    "RecordError",
     "RegistryOptionError",
     "RegistryUnreachableError",
     "RemadeTableError",

@@ -111,8 +111,8 @@ class Target:
 class SchemaRefusedError(MirrorError):
     """The table of this program follows no change of its columns."""
 
-    def __init__(self, table: str) -> None:
-        super().__init__(table)
+    table: str
+    text = "{table} follows no change of its columns."
 
 
 def classify(target: Target, message: Message, out: Outcomes) -> None:

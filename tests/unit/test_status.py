@@ -354,7 +354,7 @@ def test_a_table_set_back_to_where_no_ledger_is_left_is_lost(
     with pytest.raises(LostLedgerError):
         ledger_without_spark(table)
     (status,) = statuses(config, held({0: OffsetRange(0, 9)}))
-    assert "set back" in (status.lost or "")
+    assert "rolled back" in (status.lost or "")
 
 
 def test_the_last_line_sums_up() -> None:
