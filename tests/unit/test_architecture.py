@@ -104,9 +104,8 @@ def offences(module: str, source: str, package: list[str]) -> list[str]:
     found = []
     for name in imports_of(source, package):
         there = room_of(name)
-        if there and there != here:
-            if here is None or not may_know(here, there):
-                found.append(f"{module} imports {name}: {here} may not import {there}")
+        if there and there != here and not (here and may_know(here, there)):
+            found.append(f"{module} imports {name}: {here} may not import {there}")
         if any(is_within(name, barred) for barred in BARRED.get(here or "", ())):
             found.append(f"{module} imports {name}, which may not come into {here}")
         home = HOMES.get(name.split(".")[0])
