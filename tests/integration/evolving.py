@@ -38,6 +38,7 @@ from tests.integration.column_changes import (
     Outcome,
 )
 from tests.integration.databases import SOURCES, BinlogSource, PostgresSource
+from tests.integration.planned_actions import as_checked
 from tests.integration.stack import Stack
 
 FORMATS = ("json", "avro", "bare")
@@ -178,7 +179,8 @@ class EvolvingDatabase:
                 self.change("live")
                 wait_for_rows(catalog, [(self.server(f), LAST) for f in FORMATS], 1)
             self.change("down")
-            return Mirror(spark, config, threading.Event()).run(once=True)
+            with as_checked(config):
+                return Mirror(spark, config, threading.Event()).run(once=True)
 
     @contextmanager
     def parked_noted(self) -> Iterator[None]:

@@ -1,11 +1,13 @@
 """How the tables of a run come to be, and follow what their records brought."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from cdc.config import ResolvedRule
 from cdc.model import News, SchemaPlace, SourceSchema, SourceTable, TargetId
+from cdc.runtime.follow.actions import Create
 from cdc.runtime.follow.columns import ColumnFollower, Settle
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -18,6 +20,8 @@ from cdc.state.schema_log import created
 from cdc.state.source_identity import SourceIdentity
 from cdc.state.table_state import TableState
 from cdc.state.version import first_properties
+
+logger = logging.getLogger(__name__)
 
 # Told of a topic that has no table yet, and its source; what it raises parks the topic.
 Arrivals = Callable[[str, SourceTable], None]
@@ -141,6 +145,8 @@ class TableFollower:
             properties,
             self._tables.location(topic, name),
         )
+        for text in Create().texts:
+            logger.info("followed table=%s action=%s", name, text)
         return self._tables.adopt(topic, source, rule, table)
 
 
