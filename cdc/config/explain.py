@@ -17,7 +17,6 @@ _SHAPES = (  # the beginning of the kind of error, and what should have been the
     ("string", "must be text"),
     ("is_instance", "must be text"),
     ("int", "must be a whole number"),
-    ("bool", "must be true or false"),
     ("tuple", "must be a list"),
     ("dataclass", "must be a table"),
     ("dict", "must be a table"),

@@ -60,7 +60,7 @@ def _value(setting: Setting) -> str:
         return "text"
     if int in get_args(setting.hint):
         return "number or share"
-    kinds = {int: "whole number", bool: "true or false", tuple: "list", Mapping: "table"}
+    kinds = {int: "whole number", tuple: "list", Mapping: "table"}
     return kinds.get(get_origin(setting.hint) or setting.hint, "text")
 
 

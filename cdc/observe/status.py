@@ -118,7 +118,7 @@ class MirrorStatus:
             quarantined=sum(table.quarantined for table in tables),
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the status for `--output json`."""
         total = asdict(self.total)
         names = (
