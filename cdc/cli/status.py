@@ -20,7 +20,7 @@ WATCH_SECONDS = 2.0
 @output_option
 @click.pass_context
 def status(ctx: click.Context, config: Path, schema: bool, watch: bool, output: str) -> None:
-    """Show where each table mirrored by CONFIG stands. Changes nothing.
+    """Show the status of each table mirrored by CONFIG. Changes nothing.
 
     Exits with 1 when a table is parked.
     """

@@ -29,16 +29,16 @@ def problems_of(
     data: dict[str, Any],
     read: Mapping[tuple[Part, ...], Secret],
 ) -> dict[tuple[Part, ...], list[Problem]]:
-    """Explain what validation found, by place. No text shows a value that was read as a secret.
+    """Explain what validation found, by path. No text shows a value that was read as a secret.
 
     Args:
         errors: The findings, each with `type`, `loc`, `input`, `msg` and perhaps `ctx`.
         data: What was validated.
-        read: The secrets whose value validation had to see, by place.
+        read: The secrets whose value validation had to see, by path.
     """
     found: dict[tuple[Part, ...], list[Problem]] = {}
     for error in errors:
-        path = place_of(error["loc"], data, missing=error["type"].startswith("missing"))
+        path = path_of(error["loc"], data, missing=error["type"].startswith("missing"))
         for problem in _explained(error, path, read):
             known = found.setdefault(path, [])
             if problem not in known:
@@ -46,8 +46,8 @@ def problems_of(
     return found
 
 
-def place_of(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
-    """Cut a place off where it leaves the file; behind stands the alternative that was tried."""
+def path_of(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
+    """Cut a path off where it leaves the file; what follows is the alternative that was tried."""
     for depth, part in enumerate(loc):
         inside = isinstance(part, int) if isinstance(data, list) else isinstance(data, dict)
         if not inside or (isinstance(data, dict) and part not in data):

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from cdc.config.explain import UNKNOWN, place_of, problems_of
+from cdc.config.explain import UNKNOWN, path_of, problems_of
 from cdc.config.paths import absolute_path, absolute_uri
 from cdc.config.prepare import prepare
 from cdc.config.secret import Secret
@@ -59,9 +59,9 @@ def parse_config(content: bytes, path: Path | str) -> MirrorConfig:
 class _Unreadable(Exception):
     """The content is not TOML."""
 
-    def __init__(self, text: str, place: str = "", advice: str = "") -> None:
+    def __init__(self, text: str, path: str = "", advice: str = "") -> None:
         super().__init__(text)
-        self.problem = Problem(place, text, advice)
+        self.problem = Problem(path, text, advice)
 
 
 def _toml(content: bytes) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def _toml(content: bytes) -> dict[str, Any]:
         message = str(error)
         position = _POSITION.search(message)
         if position:
-            place = f"line {position[1]}, column {position[2]}"
-            raise _Unreadable(message[: position.start()], place) from None
+            line = f"line {position[1]}, column {position[2]}"
+            raise _Unreadable(message[: position.start()], line) from None
         raise _Unreadable(message) from None
     if not raw:
         raise _Unreadable("is empty", advice=SMALLEST)
@@ -98,7 +98,7 @@ def _validated(raw: dict[str, Any], folder: str) -> tuple[MirrorConfig | None, l
     config, errors = _attempt(data)
     # A setting that is no secret, such as `name`, may be a reference too: its value is needed now.
     for error in errors:
-        path, secret = place_of(error["loc"], data, missing=False), error["input"]
+        path, secret = path_of(error["loc"], data, missing=False), error["input"]
         if isinstance(secret, Secret) and error["type"] != UNKNOWN and path not in read:
             read[path] = secret
             try:

@@ -75,6 +75,6 @@ class ReplayReport:
 def staying(reasons: Mapping[tuple[int, int], str]) -> tuple[Staying, ...]:
     """Put records that stay together by their reasons; they are named by partition and offset."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for place, reason in sorted(reasons.items()):
-        found.setdefault(reason, []).append(place)
-    return tuple(Staying(reason, len(places), *places[0]) for reason, places in found.items())
+    for at, reason in sorted(reasons.items()):
+        found.setdefault(reason, []).append(at)
+    return tuple(Staying(reason, len(offsets), *offsets[0]) for reason, offsets in found.items())
