@@ -78,8 +78,8 @@ def _toml(content: bytes) -> dict[str, Any]:
         message = str(error)
         position = _POSITION.search(message)
         if position:
-            line = f"line {position[1]}, column {position[2]}"
-            raise _Unreadable(message[: position.start()], line) from None
+            where = f"line {position[1]}, column {position[2]}"
+            raise _Unreadable(message[: position.start()], where) from None
         raise _Unreadable(message) from None
     if not raw:
         raise _Unreadable("is empty", advice=SMALLEST)

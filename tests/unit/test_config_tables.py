@@ -212,6 +212,7 @@ def test_what_nothing_sets_has_its_default() -> None:
             "targets[0].format_version: must be 2 or 3",
         ),
         ('{ table = "a.{table}", exclude = ["b"], hash = ["b"] }', "targets[0].hash: holds b"),
+        ('{ table = "a.{table}", hash = ["b", "b"] }', "targets[0].hash[1]: is there twice"),
         ('{ mode = "append" }', "tables.rules[0].targets[0].table: is missing"),
     ],
 )
