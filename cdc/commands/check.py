@@ -43,7 +43,7 @@ class CheckReport:
         fine = [f.ok for f in self.findings] + [t.ok for t in self.tables]
         return 0 if all(fine) else 1
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the report for `--output json`."""
         return {"ok": self.exit_code == 0, **asdict(self)}
 

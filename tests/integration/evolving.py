@@ -21,9 +21,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
+from cdc.demo.postgres_rows import read_rows
 from cdc.errors import KafkaUnreachableError
 from cdc.observe import RunSummary
-from cdc.observe.postgres_rows import read_rows
 from cdc.runtime.stream.mirror import Mirror
 from cdc.source.topics import open_topics
 from cdc.state.names import QUARANTINE

@@ -375,7 +375,7 @@ def test_the_last_line_sums_up() -> None:
 def test_a_status_is_readable_by_machines() -> None:
     table = TableStatus(topic="a", table="s.a", waiting=3, offsets={0: 7}, rows=5)
 
-    found = json.loads(json.dumps(MirrorStatus("shop", SINCE, (table,)).as_dict()))
+    found = json.loads(json.dumps(MirrorStatus("shop", SINCE, (table,)).as_json()))
 
     assert (found["mirror"], found["time"], found["parked"]) == ("shop", SINCE, 0)
     assert (found["tables"][0]["waiting"], found["tables"][0]["offsets"]) == (3, {"0": 7})

@@ -29,7 +29,7 @@ def number(precision: int, scale: int) -> SourceType:
 
 
 def words(*options: str) -> SourceType:
-    return debezium_types.words("io.debezium.data.Enum", ",".join(options))
+    return debezium_types.enum("io.debezium.data.Enum", ",".join(options))
 
 
 def array(element: SourceType) -> SourceType:
