@@ -1,4 +1,4 @@
-"""The table of all settings, for README: `python -m cdc.config.reference` prints it."""
+"""The table of all settings, for docs/config.md: `python -m cdc.config.reference` prints it."""
 
 import sys
 from collections.abc import Mapping

@@ -156,7 +156,7 @@ class TableRule:
         Mapping[str, str],
         Check(checks.type_choices),
         'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
-        "connectors/README.md says which there are",
+        "docs/types.md says which there are",
     ] = field(default_factory=dict)
     targets: Annotated[
         tuple[TargetRule, ...], "Several tables of one source table, written in one pass"
