@@ -10,6 +10,8 @@ from cdc.config.shape import Part, all_settings, quoted, setting_at, settings_of
 from cdc.errors import Problem
 
 UNKNOWN = "unexpected_keyword_argument"
+# Sections of commands that are to come.
+NOT_YET = ("connect", "maintenance")
 
 _SHAPES = (  # the beginning of the kind of error, and what should have been there
     ("string", "must be text"),
@@ -60,7 +62,10 @@ def _explained(
 ) -> Iterable[Problem]:
     kind = error["type"]
     subject = _subject(error["input"], read.get(path))
-    if kind == UNKNOWN:
+    if kind == UNKNOWN and path in [(name,) for name in NOT_YET]:
+        text = "is no setting of this version"
+        yield Problem(written(path), text, "Nothing would read it yet: remove it.")
+    elif kind == UNKNOWN:
         yield Problem(written(path), "is unknown", _meant(path))
     elif kind.startswith("missing"):
         yield Problem(written(path), "is missing", _meaning(path))

@@ -110,11 +110,21 @@ def _validated(raw: dict[str, Any], folder: str) -> tuple[MirrorConfig | None, l
     known = {problem.path for problems in found.values() for problem in problems}
     for path, problems in problems_of(errors, data, read).items():
         found.setdefault(path, []).extend(p for p in problems if p.path not in known)
-    tables = list(data)
-    in_order = sorted(
-        found, key=lambda path: tables.index(path[0]) if path and path[0] in data else -1
-    )
+    in_order = sorted(found, key=lambda path: _order(path, data))
     return config, [problem for path in in_order for problem in found[path]]
+
+
+def _order(path: tuple[Part, ...], data: Any) -> list[int]:
+    """Give the order of a setting in the file; what is missing in a table comes before the rest."""
+    order = []
+    for part in path:
+        if isinstance(data, dict):
+            order.append(list(data).index(part) if part in data else -1)
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int):
+            order.append(part)
+            data = data[part]
+    return order
 
 
 def _attempt(data: dict[str, Any]) -> tuple[MirrorConfig | None, list[Any]]:

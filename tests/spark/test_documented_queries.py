@@ -1,4 +1,4 @@
-"""The queries that docs/modes.md shows give what it says, on the tables of the pages' own example."""
+"""The queries that docs/modes.md shows give what it says, on the tables of its own example."""
 
 import re
 import uuid
@@ -16,7 +16,10 @@ from tests.unit.messages import ORDERS, Table, column, delete, insert, truncate,
 
 DOCS = Path(__file__).parents[2] / "docs"
 MODES, CONFIG = ((DOCS / f"{page}.md").read_text(encoding="utf-8") for page in ("modes", "config"))
-JANUARY, FEBRUARY = 1_768_000_000_000, 1_770_000_000_000  # before and after the moment of the queries
+JANUARY, FEBRUARY = (
+    1_768_000_000_000,
+    1_770_000_000_000,
+)  # before and after the queries' moment
 TARGETS = next(
     text for text in re.findall(r"```toml\n(.*?)```", CONFIG, re.DOTALL) if "_log" in text
 )
