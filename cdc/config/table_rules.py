@@ -124,7 +124,7 @@ class TableRule(_Columns, _Policies, _Everywhere):
         Mapping[str, str] | None,
         Check(checks.type_choices),
         'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
-        "connectors/README.md says which there are",
+        "docs/types.md says which there are",
     ] = None
     renames: Annotated[
         Mapping[str, str] | None,

@@ -1,4 +1,4 @@
-"""The queries that README shows give what README says, on the tables of its own example."""
+"""The queries that docs/modes.md shows give what it says, on the tables of its own example."""
 
 import re
 import uuid
@@ -14,10 +14,14 @@ from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Table, column, delete, insert, truncate, update
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-JANUARY, FEBRUARY = 1_768_000_000_000, 1_770_000_000_000  # before and after README's moment
+DOCS = Path(__file__).parents[2] / "docs"
+MODES, CONFIG = ((DOCS / f"{page}.md").read_text(encoding="utf-8") for page in ("modes", "config"))
+JANUARY, FEBRUARY = (
+    1_768_000_000_000,
+    1_770_000_000_000,
+)  # before and after the queries' moment
 TARGETS = next(
-    text for text in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "_log" in text
+    text for text in re.findall(r"```toml\n(.*?)```", CONFIG, re.DOTALL) if "_log" in text
 )
 SOFT = '\n[[tables.rules]]\nmatch = "public.kept"\non_delete = "soft"\n'
 
@@ -30,8 +34,8 @@ def table() -> Table:
 
 
 def query(start: str, *tables: tuple[str, str]) -> str:
-    """Give README's query that starts so, over other tables."""
-    block = re.search(r"```sql\n(.*?)```", README, re.DOTALL)
+    """Give the page's query that starts so, over other tables."""
+    block = re.search(r"```sql\n(.*?)```", MODES, re.DOTALL)
     assert block is not None
     found = [q.strip() for q in re.sub(r"--.*", "", block[1]).split(";") if q.strip()]
     (text,) = [q for q in found if start in q]
@@ -44,7 +48,7 @@ def names(rows: Sequence[Any]) -> list[tuple[int, str | None]]:
     return sorted((row["id"], row["name"]) for row in rows)
 
 
-def test_the_queries_give_what_readme_says(
+def test_the_queries_give_what_the_page_says(
     spark: SparkSession, configure: Configure, table: Table
 ) -> None:
     rules = (TARGETS + SOFT).replace("{database}", "{server}")
