@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from cdc.config import ApplyMode, ChangeKind
-from cdc.decode import DecodePlan, default_text, view
+from cdc.decode import DecodePlan, ValueRules, column_mapping, default_text
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import LackingKeyError, MirrorError, SchemaChangeError, UnclearTypeError
 from cdc.model import (
@@ -16,10 +16,11 @@ from cdc.model import (
     RESERVED,
     SchemaEvent,
     SchemaPlace,
-    SourceColumn,
     SourceSchema,
+    SourceType,
 )
 from cdc.model.column_steps import ColumnStep, StepKind
+from cdc.model.column_types import KnownColumns
 from cdc.runtime.follow.column_events import event_of
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -34,7 +35,7 @@ from cdc.schema import (
     mirror_columns,
 )
 from cdc.state.column_identities import Renames, identities_property, told_renames
-from cdc.state.column_types import remembered, types_property
+from cdc.state.column_types import remembered, types_property, unclear_types
 from cdc.state.key import former_key, former_property, key_property
 from cdc.state.schema_log import log_property, since
 
@@ -71,7 +72,7 @@ class Evolution:
         """
         schema = self._fitted(mirrored, schema)
         later = since(place, mirrored.events)
-        if later and view(schema, later, mirrored.table.schema.column_names) is not None:
+        if later and column_mapping(schema, later, mirrored.table.schema.column_names) is not None:
             return  # from before: the decoder knows what became of its columns
         if self._decision(mirrored, schema, newest=not later).idle:
             self.remember(mirrored)
@@ -116,10 +117,10 @@ class Evolution:
     def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
         if not schema.inferred:
             return schema
-        declared = self._declarations.of(mirrored.topic, mirrored.table.schema, mirrored.types)
-        fit = fitted(schema, mirrored.table.schema, declared.columns, str(mirrored.source))
+        declared = self._known_columns(mirrored).declared
+        fit = fitted(schema, mirrored.table.schema, declared, str(mirrored.source))
         name = str(mirrored.table.name)
-        self._declarations.warn(mirrored.topic, name, fit.columns, declared.columns)
+        self._declarations.warn(mirrored.topic, name, fit.columns, declared)
         return fit
 
     def remember(self, mirrored: MirroredTable) -> None:
@@ -136,20 +137,20 @@ class Evolution:
 
         Those of an older one say nothing of columns that are known.
         """
-        columns = {c.name: c for c in schema.columns if newest or c.name not in mirrored.types}
-        return self._types_property(mirrored, columns, columns)
+        types = {c.name: c.type for c in schema.columns if newest or c.name not in mirrored.types}
+        return self._types_property(mirrored, types, types)
 
     def _types_property(
         self,
         mirrored: MirroredTable,
         names: Collection[str],
-        followed: Mapping[str, SourceColumn],
+        followed: Mapping[str, SourceType],
     ) -> dict[str, str]:
-        """Give the property that keeps the told types of some columns, or those that it follows."""
+        """Give the property that keeps some columns' types: the catalog's, or those followed."""
         if not self._declarations.tells(mirrored.topic):
             return {}
-        told = self._declarations.told(mirrored.topic, mirrored.table.schema, mirrored.types)
-        kept = [followed.get(c.name, c) for c in told.columns if c.name in names]
+        declared = self._known_columns(mirrored).declared
+        kept = {name: followed.get(name, t) for name, t in declared.items() if name in names}
         return types_property(remembered(mirrored.types, kept, self._dialect))
 
     def confirm(self, mirrored: MirroredTable) -> bool:
@@ -158,16 +159,18 @@ class Evolution:
         Raises:
             UnclearTypeError: Nobody can tell in which type they are written.
         """
-        told = self._declarations.told(mirrored.topic, mirrored.table.schema, mirrored.types)
+        known = self._known_columns(mirrored)
         excluded = mirrored.rule.exclude
-        unclear = tuple(str(found) for found in told.unclear if found.column not in excluded)
+        unclear = unclear_types(c for c in known.columns if c.name not in excluded)
         if unclear:
             raise UnclearTypeError(str(mirrored.source), unclear)
-        declared = self._declarations.of(mirrored.topic, mirrored.table.schema, mirrored.types)
-        if mirrored.plan is not None and mirrored.plan.decode.declared == declared:
+        if mirrored.plan is not None and mirrored.plan.decode.columns == known:
             return True
         mirrored.plan = None
         return False
+
+    def _known_columns(self, mirrored: MirroredTable) -> KnownColumns:
+        return self._declarations.of(mirrored.topic, mirrored.table.schema, mirrored.types)
 
     def _decision(
         self,
@@ -257,8 +260,8 @@ class Evolution:
             c.name: c if c.default is not None else replace(c, default=told.get((c.name, c.type)))
             for c in schema.columns
         }
-        plan = DecodePlan(mirrored.topic, self._dialect, None, frozenset())
-        plan = replace(plan, hashed=frozenset(mirrored.rule.hash))
+        values = ValueRules(hashed=frozenset(mirrored.rule.hash))
+        plan = DecodePlan(mirrored.topic, self._dialect, values=values)
         found = {}
         for change, _ in decision.steps:
             if _is_new_column(change) and change.new is not None:

@@ -71,7 +71,7 @@ def read_tableless(tables: Tables, dialect: Dialect, topic: str, records: pa.Tab
     """Say why no record tells its table."""
     reading = Reading(records, unreadable=dict.fromkeys(_all_places(records), NO_TABLE))
     for partition, part in _decoded(records, _tableless(tables, dialect, topic)):
-        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad})
+        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad_records})
     return reading
 
 
@@ -93,7 +93,7 @@ def read_changes(tables: Tables, target: TargetId, records: pa.Table, *, follow:
         parts = list(_decoded(records, plan))
         schemas = dict.fromkeys(s for _, part in parts for s in part.new_schemas)
         if schemas and not follow:
-            parts = list(_decoded(records, plan.of_keys() if plan.table_key else plan))
+            parts = list(_decoded(records, plan.of_keys() if plan.key else plan))
         elif schemas:
             source = next(part.table for _, part in parts if part.table is not None)
             tables.evolve(target, News(source, tuple(schemas)), _refuse_key)
@@ -112,7 +112,11 @@ def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Read
     return Reading(
         records,
         pa.concat_tables(changes, promote_options="default") if changes else None,
-        {(partition, bad.offset): bad.reason for partition, part in parts for bad in part.bad},
+        {
+            (partition, bad.offset): bad.reason
+            for partition, part in parts
+            for bad in part.bad_records
+        },
         tuple((t.partition, t.offset) for _, part in parts for t in in_order(part.truncates)),
     )
 
@@ -132,8 +136,7 @@ def _decoded(records: pa.Table, plan: DecodePlan) -> Iterator[tuple[int, Decoded
 
 
 def _tableless(tables: Tables, dialect: Dialect, topic: str) -> DecodePlan:
-    declared = tables.declarations.of(topic)
-    return DecodePlan(topic, dialect, None, frozenset(), tables.wire, declared=declared)
+    return DecodePlan(topic, dialect, tables.wire, columns=tables.declarations.of(topic))
 
 
 def _all_places(records: pa.Table) -> list[Place]:

@@ -17,7 +17,7 @@ from cdc.config import (
 )
 from cdc.config.partitioning import partition_fields
 from cdc.config.type_choices import parse_type_choice
-from cdc.decode import DecodePlan
+from cdc.decode import DecodePlan, TargetTable, ValueRules
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError
 from cdc.model import (
@@ -214,10 +214,8 @@ class Tables:
         plans: dict[str, tuple[TargetPlan, ...]] = {}
         for topic in self.declarations.topics:
             if not self.targets(topic):
-                declared = self.declarations.of(topic)
-                decode = DecodePlan(
-                    topic, self._dialect, None, frozenset(), self.wire, declared=declared
-                )
+                columns = self.declarations.of(topic)
+                decode = DecodePlan(topic, self._dialect, self.wire, columns=columns)
                 plans[topic] = (TargetPlan(decode),)
         for target, mirrored in self._tables.items():
             if target in self.parked or (only is not None and target not in only):
@@ -242,35 +240,37 @@ class Tables:
     def decode_plan(self, target: TargetId) -> DecodePlan:
         """Describe what is known of a table's records; a log has the key of its rows."""
         plan = self._plan(self._tables[target])
-        return replace(plan.decode, table_key=plan.key)
+        return plan.decode.with_key(plan.key)
 
     def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         if mirrored.plan is None:
             table = mirrored.table
             schema = arrow_schema(table.schema, str(table.name))
-            spec = table.partition_spec
+            spec, rule = table.partition_spec, mirrored.rule
+            is_log = rule.mode is ApplyMode.APPEND
             mirrored.plan = TargetPlan(
                 decode=DecodePlan(
                     mirrored.topic,
                     self._dialect,
-                    source_schema(schema),
-                    frozenset(mirrored.known),
                     self.wire,
-                    otherwise={
-                        name: parse_type_choice(text).otherwise
-                        for name, text in mirrored.rule.types.items()
-                    },
-                    hashed=frozenset(mirrored.rule.hash),
-                    declared=self.declarations.of(mirrored.topic, table.schema, mirrored.types),
-                    table_key=mirrored.key,
-                    key=mirrored.rule.key if mirrored.rule.mode is not ApplyMode.APPEND else (),
-                    images=mirrored.rule.mode is ApplyMode.APPEND,
-                    truncates_as_rows=mirrored.rule.mode is ApplyMode.APPEND,
-                    events=mirrored.events,
-                    relaxes=mirrored.rule.policy(ChangeKind.NULLABILITY) is not SchemaChange.IGNORE,
+                    table=TargetTable(
+                        source_schema(schema),
+                        frozenset(mirrored.known),
+                        key=mirrored.key,
+                        config_key=() if is_log else rule.key,
+                        images=is_log,
+                        truncates_as_rows=is_log,
+                        events=mirrored.events,
+                        nullable_key=rule.policy(ChangeKind.NULLABILITY) is not SchemaChange.IGNORE,
+                    ),
+                    columns=self.declarations.of(mirrored.topic, table.schema, mirrored.types),
+                    values=ValueRules(
+                        {n: parse_type_choice(text).otherwise for n, text in rule.types.items()},
+                        frozenset(rule.hash),
+                    ),
                 ),
                 name=table.name,
-                rule=mirrored.rule,
+                rule=rule,
                 key=mirrored.key or self._row_key(mirrored),
                 writer=FileWriter(table.data_location, schema, self._storage, *spec),
                 index=mirrored.index_plan(self._index_folder),
