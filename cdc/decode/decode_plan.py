@@ -73,11 +73,6 @@ class TargetTable:
         required = {field.name for field in self.schema if not field.nullable}
         return any(column.optional and column.name in required for column in schema.columns)
 
-    def of_keys(self) -> "TargetTable":
-        """Take the key's columns for all that the table has."""
-        schema = pa.schema([self.schema.field(name) for name in self.key])
-        return replace(self, schema=schema, keys_only=True)
-
 
 @dataclass(frozen=True, slots=True)
 class DecodePlan:
@@ -88,7 +83,7 @@ class DecodePlan:
     wire: Wire = field(default_factory=Wire)
     table: TargetTable | None = None
     # Of messages that carry no schema.
-    columns: KnownColumns = field(default_factory=KnownColumns)
+    columns: KnownColumns = field(default_factory=dict)
     values: ValueRules = field(default_factory=ValueRules)
 
     @property
@@ -104,7 +99,11 @@ class DecodePlan:
     @property
     def reads_schemaless(self) -> bool:
         """Whether messages without a schema are read; one among others that have it is a fault."""
-        return bool(self.columns.declared) or all(schema.inferred for schema in self.known)
+        return self._any_declared or all(schema.inferred for schema in self.known)
+
+    @property
+    def _any_declared(self) -> bool:
+        return any(types.declared for types in self.columns.values())
 
     def accepts(self, schema: SourceSchema) -> bool:
         """Say whether the table takes rows of a schema as it is."""
@@ -117,11 +116,12 @@ class DecodePlan:
             return not (table.nullable_key and table.requires(schema))
         # An inferred schema is as long as the columns that had values: too many to know them all.
         known = {column for met in table.known for column in met.columns}
-        inferred, keyed = self.columns.inferred, bool(table.key) and not table.config_key
+        inferred = {name for name, types in self.columns.items() if types.inferred}
+        keyed = bool(table.key) and not table.config_key
         return (
             schema.inferred
             # A column without a value may be one of a new name: the catalog tells.
-            and not (schema.untyped and self.columns.declared)
+            and not (schema.untyped and self._any_declared)
             and schema.form is Form.ENVELOPE
             and (schema.key == table.key or not keyed)
             and all(column.name in inferred or column in known for column in schema.columns)
@@ -133,4 +133,6 @@ class DecodePlan:
 
     def of_keys(self) -> "DecodePlan":
         """Ask for nothing but the keys of the rows that have changed."""
-        return self if self.table is None else replace(self, table=self.table.of_keys())
+        assert self.table is not None
+        schema = pa.schema([self.table.schema.field(name) for name in self.table.key])
+        return replace(self, table=replace(self.table, schema=schema, keys_only=True))

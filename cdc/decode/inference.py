@@ -97,12 +97,12 @@ def fits(kind: Kind | None, column: SourceType) -> bool:
     return kind in (Kind.INTEGER, Kind.LONG)
 
 
-def type_by_value(column: ColumnTypes, kind: Kind) -> SourceType | None:
+def type_by_value(types: ColumnTypes, kind: Kind) -> SourceType | None:
     """Choose among the types that a column has had; null is a value of the table's own."""
-    own = column.type
-    if own is None or not column.others or kind is Kind.NULL:
+    own = types.declared or types.inferred
+    if own is None or not types.others or kind is Kind.NULL:
         return own
-    return next((one for one in (own, *column.others) if is_written_as(kind, one)), own)
+    return next((one for one in (own, *types.others) if is_written_as(kind, one)), own)
 
 
 def is_written_as(kind: Kind, column: SourceType) -> bool:

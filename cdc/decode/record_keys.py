@@ -13,6 +13,7 @@ from cdc.decode.schemaless import SchemalessGroup, by_columns
 from cdc.decode.table_values import table_values
 from cdc.decode.wire import split
 from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import known_columns
 
 OF_KEY = "of its key: "
 
@@ -46,7 +47,7 @@ class RecordKeys:
 
     def split(self, rows: Rows, columns: tuple[SourceColumn, ...] = ()) -> Iterator[MessageGroup]:
         """Split the keys of some rows; one without a schema has the types of the row's columns."""
-        known = self._plan.columns.with_declared(columns)
+        known = known_columns(self._plan.columns, declared=columns)
         messages = self._keys
         if len(rows) != len(messages):
             messages = messages.take(pa.array(rows))

@@ -91,12 +91,10 @@ class Survey:
     """Goes through messages, and finds out what they are and what columns they have."""
 
     def __init__(self, payloads: pa.Array, known: KnownColumns) -> None:
-        self.declared = known.declared
-        self._known = known.by_name
-        self._inferred = {
-            name: kind for name, kind in known.inferred.items() if name not in self.declared
-        }
-        self._several = frozenset(column.name for column in known.columns if column.others)
+        self.declared = {name for name, types in known.items() if types.declared}
+        self._inferred = {n: t.inferred for n, t in known.items() if t.inferred and not t.declared}
+        self._several = {name for name, types in known.items() if types.others}
+        self._known = known
         self.findings: dict[Sort, Findings] = {}
         self.bad_messages: list[BadMessage] = []
         self._payloads = payloads
@@ -122,8 +120,7 @@ class Survey:
 
     def known_type(self, name: str, kind: Kind) -> SourceType | None:
         """Give the type of a column that is known beforehand."""
-        column = self._known.get(name)
-        found = None if column is None else type_by_value(column, kind)
+        found = type_by_value(self._known[name], kind) if name in self._known else None
         # MySQL's catalog says tinyint(1) of a column that its log may have as a boolean.
         if found is not None and found.kind == "int16" and self._is_boolean(name, kind):
             return SourceType("boolean")
@@ -181,7 +178,7 @@ class Survey:
         strange = [
             name
             for name, kind in part.kinds.items()
-            if name in self._several and self.known_type(name, kind) != self.declared.get(name)
+            if name in self._several and self.known_type(name, kind) != self._known[name].declared
         ]
         if not strange:
             return False

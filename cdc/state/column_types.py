@@ -54,7 +54,7 @@ def catalog_types(
         dialect: The source's database.
     """
     now = {column.name: column.type for column in catalog}
-    columns = []
+    columns = {}
     for name in dict.fromkeys((*now, *memory)):
         had, unclear = memory.get(name, ()), None
         if name not in now:
@@ -68,16 +68,16 @@ def catalog_types(
             if both is None and not distinguishable(had[-1], now[name]):
                 unclear = now[name]
         others = tuple(kind for kind in rest if distinguishable(own, kind))
-        columns.append(ColumnTypes(name, own, others=others, unclear=unclear))
-    return KnownColumns(tuple(columns))
+        columns[name] = ColumnTypes(own, others=others, unclear=unclear)
+    return columns
 
 
-def unclear_types(columns: Iterable[ColumnTypes]) -> tuple[str, ...]:
-    """Name the columns whose messages may be written in either of two types, and both of these."""
+def unclear_types(known: KnownColumns) -> tuple[str, ...]:
+    """Say of columns whose messages may be written in either of two types which these are."""
     return tuple(
-        f"{column.name} from {_spelled(column.declared)} to {_spelled(column.unclear)}"
-        for column in columns
-        if column.declared is not None and column.unclear is not None
+        f"{name} from {_spelled(types.declared)} to {_spelled(types.unclear)}"
+        for name, types in known.items()
+        if types.declared and types.unclear
     )
 
 

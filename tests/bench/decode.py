@@ -124,7 +124,7 @@ def _ours(
 ) -> Callable[[], object]:
     """Decode messages; `described` is one with a schema, where they have none."""
     from cdc.decode import DecodePlan, Wire, decode_changes
-    from cdc.model.column_types import KnownColumns
+    from cdc.model.column_types import known_columns
     from connectors import DIALECTS
     from tests.unit.messages import arrays, plan_of
 
@@ -132,7 +132,7 @@ def _ours(
     columns = arrays(messages)
     plan = DecodePlan(topic, dialect, wire)
     (schema,) = decode_changes(0, *arrays([described or messages[0]]), plan).new_schemas
-    known = KnownColumns().with_declared(schema.columns if described else ())
+    known = known_columns(declared=schema.columns if described else ())
     plan = replace(plan_of(topic, [schema], dialect), wire=wire, columns=known)
 
     def read() -> object:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from cdc.decode import DecodePlan, TargetTable, Wire
 from cdc.errors import MirrorError
 from cdc.model import News, PartitionReport, SourceSchema
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import known_columns
 from cdc.runtime.task.target_plan import QuarantinePlan, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
@@ -86,7 +86,7 @@ class Target:
             DIALECT,
             self.wire,
             table=TargetTable(arrow, frozenset(known), key=key),
-            columns=KnownColumns().with_inferred(guessable_columns(base)),
+            columns=known_columns(inferred=guessable_columns(base)),
         )
         bad = arrow_schema(quarantine_schema(), "q")
         return TargetPlan(

@@ -317,7 +317,7 @@ def test_the_catalog_is_asked_once_in_a_batch_and_again_for_a_new_column(
     asked.append(declarations.learn("t", one, [replace(inferred("id"), untyped=("more",))]))
 
     assert asked == [True, False, False, False, True]
-    assert [column.name for column in declarations.of("t").columns] == ["id", "at", "more"]
+    assert list(declarations.of("t")) == ["id", "at", "more"]
 
 
 def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceTable) -> None:
@@ -327,12 +327,12 @@ def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceT
         connection.execute("ALTER TABLE public.one ALTER id TYPE bigint")
 
     declarations.ask({"t": one})
-    before = declarations.of("t").columns[0]
+    before = declarations.of("t")["id"]
     declarations.begin()
     declarations.ask({"t": one})
 
-    assert before == ColumnTypes("id", SourceType("int32"))
-    assert declarations.of("t").columns[0] == ColumnTypes("id", SourceType("int64"))
+    assert before == ColumnTypes(SourceType("int32"))
+    assert declarations.of("t")["id"] == ColumnTypes(SourceType("int64"))
 
 
 def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: SourceTable) -> None:
@@ -343,7 +343,7 @@ def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: S
     declarations.begin()
 
     assert declarations.ask({"t": one}) == {}
-    assert len(declarations.of("t").columns) == 2
+    assert len(declarations.of("t")) == 2
 
 
 def test_a_catalog_of_another_database_refuses_and_says_so(postgres: str, one: SourceTable) -> None:

@@ -16,7 +16,7 @@ from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError
 from cdc.model import RESERVED, Form
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.avro_datums import recorded_schemas
 from tests.unit.messages import Message, arrays, plan_of, read_recorded
@@ -115,9 +115,7 @@ def test_the_orders_in_avro_and_in_json_leave_the_same_rows(wire: Wire) -> None:
     plan = plan_for(in_avro, DIALECTS["postgres"], wire)
     (schema,) = plan.known
 
-    bare = replace(
-        plan, topic=in_json[0].topic, columns=KnownColumns().with_declared(schema.columns)
-    )
+    bare = replace(plan, topic=in_json[0].topic, columns=known_columns(declared=schema.columns))
 
     assert rows_left(in_json, bare) == rows_left(in_avro, plan)
 
@@ -129,7 +127,7 @@ def test_flat_rows_leave_the_rows_of_their_envelopes(wire: Wire) -> None:
         plan = plan_for(told, DIALECTS["postgres"], wire)
         columns = {c.name: c for schema in plan.known for c in schema.columns}
 
-        known = KnownColumns().with_declared(columns.values())
+        known = known_columns(declared=columns.values())
         unplanned = DecodePlan(bare[0].topic, DIALECTS["postgres"], wire, columns=known)
         met = decode_changes(0, *arrays(bare), unplanned).new_schemas
         assert {schema.form for schema in met} == {Form.FLAT}

@@ -3,6 +3,7 @@
 import pytest
 
 from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import ColumnTypes
 from cdc.state.column_types import (
     TypeMemory,
     catalog_types,
@@ -91,9 +92,9 @@ def known(memory: TypeMemory, table: str = "id v", **now: SourceType) -> tuple[d
     catalog = [SourceColumn(name, kind) for name, kind in now.items()]
     found = catalog_types(memory, catalog, table.split(), (), POSTGRES)
     return (
-        {name: str(kind) for name, kind in found.declared.items()},
-        {c.name: " or ".join(str(kind) for kind in c.others) for c in found.columns if c.others},
-        {text.split()[0]: text for text in unclear_types(found.columns)},
+        {name: str(types.declared) for name, types in found.items()},
+        {n: " or ".join(map(str, types.others)) for n, types in found.items() if types.others},
+        {text.split()[0]: text for text in unclear_types(found)},
     )
 
 
@@ -132,8 +133,8 @@ def test_what_the_config_says_counts_more_than_what_the_catalog_said() -> None:
 
     found = catalog_types({"v": (MILLIS,)}, catalog, ["v"], ["v"], POSTGRES)
 
-    assert found.declared == {"v": MICROS}
-    assert not unclear_types(found.columns)
+    assert found == {"v": ColumnTypes(MICROS)}
+    assert found["v"].unclear is None
 
 
 def test_a_table_keeps_all_types_that_a_column_has_had() -> None:

@@ -10,7 +10,7 @@ from cdc.collapse import collapse
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
 from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import known_columns
 from cdc.schema import guessable_columns, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
@@ -78,7 +78,7 @@ class Topic:
             plan = replace(plan, table=replace(plan.table, **more))
             if self.form == "schemaless":
                 table = iceberg_schema(mirror_columns(met[0], topic, POSTGRES, rule), rule)
-                plan = replace(plan, columns=KnownColumns().with_inferred(guessable_columns(table)))
+                plan = replace(plan, columns=known_columns(inferred=guessable_columns(table)))
             return decode_changes(0, *arrays(messages), plan), plan
 
 

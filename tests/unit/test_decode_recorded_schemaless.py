@@ -12,7 +12,7 @@ import pytest
 
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import MISSING, SourceColumn, SourceType
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     Message,
@@ -65,7 +65,7 @@ def columns_of(plan: DecodePlan) -> tuple[SourceColumn, ...]:
 def declared_plan(messages: list[Message], columns: tuple[SourceColumn, ...]) -> DecodePlan:
     """Plan a topic without schemas, its table made of declared columns."""
     dialect = DIALECTS["postgres" if messages[0].topic.startswith("pg") else "mariadb"]
-    known = KnownColumns().with_declared(columns)
+    known = known_columns(declared=columns)
     unplanned = DecodePlan(messages[0].topic, dialect, columns=known)
     met = decode_changes(0, *arrays(messages), unplanned)
     assert not met.bad_records
@@ -82,7 +82,7 @@ def test_the_same_messages_without_their_schemas_give_the_same_changes(
     stripped = [without_schemas(message) for message in messages]
 
     untold = decode_changes(
-        0, *arrays(stripped), replace(plan, columns=KnownColumns().with_declared(columns_of(plan)))
+        0, *arrays(stripped), replace(plan, columns=known_columns(declared=columns_of(plan)))
     )
 
     told = decode_changes(0, *arrays(messages), plan)
@@ -128,7 +128,7 @@ def test_a_topic_without_schemas_is_mirrored_by_inference_where_nobody_tells(
     (schema,) = met.new_schemas
     plan = replace(
         plan_of(untold[0].topic, [schema], DIALECTS[database]),
-        columns=KnownColumns().with_inferred(schema.columns),
+        columns=known_columns(inferred=schema.columns),
     )
 
     found = final_rows(untold, plan)
@@ -176,8 +176,8 @@ def test_every_recorded_topic_is_in_a_test() -> None:
 def test_a_type_that_changed_at_the_source_leaves_what_was_before_to_quarantine() -> None:
     """The catalog knows the last type only: older values that are of another kind do not fit."""
     _, untold = both("postgres", "app.evolve")
-    known = KnownColumns().with_declared(
-        (
+    known = known_columns(
+        declared=(
             SourceColumn("id", SourceType("int32")),
             SourceColumn("a", SourceType("string")),
             SourceColumn("b", SourceType("string")),

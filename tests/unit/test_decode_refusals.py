@@ -97,7 +97,7 @@ good = [delete({{"id": n}}, offset=10 + n) for n in range(2)]
 plan = planned(good, dialect)
 whole = good[0].{part}
 bad = replace(good[0], {part}=whole.split(b',"payload":')[0] + b',"payload":null}}')
-print([record.offset for record in decode_changes(0, *arrays([bad, good[1]]), plan).bad])
+print([record.offset for record in decode_changes(0, *arrays([bad, good[1]]), plan).bad_records])
 """
     root = Path(__file__).parents[2]
 

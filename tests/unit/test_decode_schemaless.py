@@ -11,7 +11,7 @@ import pytest
 from cdc.decode.messages import BadMessage
 from cdc.decode.schemaless import SchemalessGroup, split_schemaless
 from cdc.model import SourceColumn, SourceType
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import KnownColumns, known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     CONNECT_DECIMAL,
@@ -21,7 +21,7 @@ from tests.unit.messages import (
 )
 
 POSTGRES, MONGODB = DIALECTS["postgres"], DIALECTS["mongodb"]
-NOTHING = KnownColumns()
+NOTHING: KnownColumns = {}
 MANY = 400  # more than are ever looked at one by one without a reason
 
 
@@ -67,11 +67,11 @@ def values_of(*afters: str, known: KnownColumns = NOTHING) -> list[dict[str, Any
 
 
 def guessed(**types: str) -> KnownColumns:
-    return KnownColumns().with_inferred(SourceColumn(n, SourceType(t)) for n, t in types.items())
+    return known_columns(inferred=(SourceColumn(n, SourceType(t)) for n, t in types.items()))
 
 
 def declared(*columns: SourceColumn) -> KnownColumns:
-    return KnownColumns().with_declared(columns)
+    return known_columns(declared=columns)
 
 
 # Inference.
@@ -173,7 +173,7 @@ def test_declared_columns_have_the_types_they_are_declared_with() -> None:
 
     found = types_of(*['{"id":1,"price":"AJY=","day":null,"list":[1.5]}'] * MANY, known=known)
 
-    assert found == known.declared
+    assert found == {name: types.declared for name, types in known.items()}
 
 
 def test_declared_columns_that_no_message_has_are_none() -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import Form, SourceColumn, SourceSchema, SourceType
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     CONNECT_DECIMAL,
@@ -30,7 +30,7 @@ from tests.unit.messages import (
 
 POSTGRES, MONGODB = DIALECTS["postgres"], DIALECTS["mongodb"]
 DECIMAL = {PRECISION: "10", "scale": "2"}
-INFERRED = KnownColumns().with_inferred([SourceColumn("id", SourceType("int64"))])
+INFERRED = known_columns(inferred=[SourceColumn("id", SourceType("int64"))])
 
 
 def _written(value: Any) -> bytes:
@@ -69,7 +69,7 @@ def test_a_change_is_read_as_with_a_schema_where_its_columns_are_declared() -> N
     ]
     (schema,) = met(messages)
     plan = plan_of(table.topic, [schema], POSTGRES)
-    declared = replace(plan, columns=KnownColumns().with_declared(schema.columns))
+    declared = replace(plan, columns=known_columns(declared=schema.columns))
 
     told = decode_changes(0, *arrays(messages), plan)
     untold = decode_changes(
@@ -104,7 +104,7 @@ def inferred_plan(*messages: Message) -> DecodePlan:
     """Plan a topic whose table was made of what its messages were guessed to be."""
     (schema,) = met(messages)
     plan = plan_of(messages[0].topic, [schema], POSTGRES)
-    return replace(plan, columns=KnownColumns().with_inferred(schema.columns))
+    return replace(plan, columns=known_columns(inferred=schema.columns))
 
 
 def test_a_table_made_by_inference_takes_every_later_change() -> None:
@@ -197,7 +197,7 @@ def test_flat_rows_without_a_schema_are_recognised_by_what_was_added() -> None:
 
     (schema,) = met(flat)
     plan = plan_of(ORDERS.topic, [schema], POSTGRES)
-    found = decoded_rows(flat, replace(plan, columns=KnownColumns().with_inferred(schema.columns)))
+    found = decoded_rows(flat, replace(plan, columns=known_columns(inferred=schema.columns)))
 
     assert schema.form is Form.FLAT
     assert [column.name for column in schema.columns] == ["id", "name"]

@@ -10,7 +10,7 @@ import pytest
 
 from cdc.decode.schemaless import SchemalessGroup, split_schemaless
 from cdc.model import SourceColumn, SourceType
-from cdc.model.column_types import ColumnTypes, KnownColumns
+from cdc.model.column_types import ColumnTypes, KnownColumns, known_columns
 from tests.unit.messages import ORDERS, source_values
 
 INT, TEXT = SourceType("int32"), SourceType("string")
@@ -48,7 +48,7 @@ def versions(messages: Sequence[bytes], known: KnownColumns) -> dict[tuple[str, 
     return found
 
 
-DECLARED = KnownColumns().with_declared(columns(id=INT, v=INT, note=TEXT, w=INT))
+DECLARED = known_columns(declared=columns(id=INT, v=INT, note=TEXT, w=INT))
 
 
 @pytest.mark.parametrize("count", [3, MANY])
@@ -96,7 +96,7 @@ def test_a_name_within_a_text_or_another_block_is_no_column() -> None:
 
 
 def test_a_member_of_a_struct_is_no_column() -> None:
-    known = KnownColumns().with_declared(columns(id=INT, price=VARIABLE, value=INT))
+    known = known_columns(declared=columns(id=INT, price=VARIABLE, value=INT))
     price = {"scale": 1, "value": "AQ=="}
     old = [message({"id": n, "price": price, "value": None}) for n in range(MANY)]
     new = [message({"id": n, "price": price}) for n in range(MANY)]
@@ -132,7 +132,7 @@ def test_a_column_without_values_of_which_nobody_knows_is_named() -> None:
 def test_guesses_are_made_from_all_versions_together() -> None:
     messages = [message({"id": 1, "x": 5}), message({"id": 2}), message({"id": 3, "x": 0.5})]
 
-    (group,) = split(messages, KnownColumns())
+    (group,) = split(messages, {})
 
     row = next(part.type.fields for part in group.type.fields if part.name == "after")
     assert {column.name: column.type.kind for column in row} == {"id": "int64", "x": "double"}
@@ -140,7 +140,7 @@ def test_guesses_are_made_from_all_versions_together() -> None:
 
 @pytest.mark.parametrize("count", [3, MANY])
 def test_the_value_tells_which_of_two_types_a_message_is_of(count: int) -> None:
-    known = KnownColumns((ColumnTypes("id", INT), ColumnTypes("v", INT, others=(TEXT,))))
+    known = {"id": ColumnTypes(INT), "v": ColumnTypes(INT, others=(TEXT,))}
     old = [message({"id": n, "v": n if n % 2 else None}) for n in range(count)]
     new = [message({"id": n, "v": str(n)}) for n in range(count)]
 
@@ -153,7 +153,7 @@ def test_the_value_tells_which_of_two_types_a_message_is_of(count: int) -> None:
 
 
 def test_a_null_is_read_in_the_type_that_the_table_has() -> None:
-    known = KnownColumns((ColumnTypes("id", INT), ColumnTypes("v", INT, others=(TEXT,))))
+    known = {"id": ColumnTypes(INT), "v": ColumnTypes(INT, others=(TEXT,))}
 
     found = split([message({"id": 1, "v": "x"}), message({"id": 2, "v": None})], known)
 
@@ -167,7 +167,7 @@ def test_a_null_is_read_in_the_type_that_the_table_has() -> None:
 
 
 def test_nulls_of_a_tinyint_are_booleans_where_its_other_values_are() -> None:
-    known = KnownColumns().with_declared(columns(id=INT, on=SourceType("int16"), x=INT))
+    known = known_columns(declared=columns(id=INT, on=SourceType("int16"), x=INT))
     messages = [message({"id": 1, "on": None}), message({"id": 2, "on": True, "x": 1})]
 
     kinds = [

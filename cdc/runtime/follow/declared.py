@@ -17,7 +17,7 @@ from cdc.config.type_choices import parse_type_choice
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError
 from cdc.model import Form, SourceColumn, SourceSchema, SourceTable, SourceType
-from cdc.model.column_types import KnownColumns
+from cdc.model.column_types import KnownColumns, known_columns
 from cdc.schema import guessable_columns
 from cdc.state.column_types import TypeMemory, catalog_types
 
@@ -75,12 +75,12 @@ class Declarations:
         catalog = known.columns if known else ()
         plain = self._chosen(known.table, plain=True) if known else ()
         if table is None:
-            return KnownColumns().with_declared(catalog).with_inferred(plain)
+            return known_columns(declared=catalog, inferred=plain)
         if memory is None or not self._asks:
             memory = {}  # nobody would say what has changed since
         chosen = {c.name for c in self._chosen(known.table, plain=False)} if known else set()
         columns = catalog_types(memory, catalog, table.column_names, chosen, self._dialect)
-        return columns.with_inferred((*guessable_columns(table), *plain))
+        return known_columns(columns, inferred=(*guessable_columns(table), *plain))
 
     def defaults(self, topic: str) -> dict[tuple[str, SourceType], Any]:
         """Give what rows hold in columns that came after them, where the catalog tells it."""

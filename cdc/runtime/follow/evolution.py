@@ -117,7 +117,8 @@ class Evolution:
     def _fitted(self, mirrored: MirroredTable, schema: SourceSchema) -> SourceSchema:
         if not schema.inferred:
             return schema
-        declared = self._known_columns(mirrored).declared
+        known = self._known_columns(mirrored)
+        declared = {name for name, types in known.items() if types.declared}
         fit = fitted(schema, mirrored.table.schema, declared, str(mirrored.source))
         name = str(mirrored.table.name)
         self._declarations.warn(mirrored.topic, name, fit.columns, declared)
@@ -149,8 +150,9 @@ class Evolution:
         """Give the property that keeps some columns' types: the catalog's, or those followed."""
         if not self._declarations.tells(mirrored.topic):
             return {}
-        declared = self._known_columns(mirrored).declared
-        kept = {name: followed.get(name, t) for name, t in declared.items() if name in names}
+        known = self._known_columns(mirrored).items()
+        types = {n: t.declared for n, t in known if n in names and t.declared}
+        kept = {name: followed.get(name, kind) for name, kind in types.items()}
         return types_property(remembered(mirrored.types, kept, self._dialect))
 
     def confirm(self, mirrored: MirroredTable) -> bool:
@@ -160,8 +162,7 @@ class Evolution:
             UnclearTypeError: Nobody can tell in which type they are written.
         """
         known = self._known_columns(mirrored)
-        excluded = mirrored.rule.exclude
-        unclear = unclear_types(c for c in known.columns if c.name not in excluded)
+        unclear = unclear_types({n: t for n, t in known.items() if n not in mirrored.rule.exclude})
         if unclear:
             raise UnclearTypeError(str(mirrored.source), unclear)
         if mirrored.plan is not None and mirrored.plan.decode.columns == known:
