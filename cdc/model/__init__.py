@@ -13,7 +13,6 @@ from cdc.model.changes import (
     cutoffs_in_order,
 )
 from cdc.model.columns import (
-    Declared,
     Form,
     SourceColumn,
     SourceSchema,
@@ -70,7 +69,6 @@ __all__ = [
     "BadRecord",
     "Cutoff",
     "CutoffCause",
-    "Declared",
     "FileKind",
     "Form",
     "LiveFile",

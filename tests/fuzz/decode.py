@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from cdc.decode import DecodePlan, Wire
+from cdc.decode import DecodePlan, TargetTable, Wire
 from cdc.errors import MirrorError
-from cdc.model import Declared, News, PartitionReport, SourceSchema
+from cdc.model import News, PartitionReport, SourceSchema
+from cdc.model.column_types import known_columns
 from cdc.runtime.task.target_plan import QuarantinePlan, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
@@ -60,7 +61,7 @@ class Target:
         self.topic, self.wire, self.folder = messages[0].topic, wire, folder
         self.known: tuple[SourceSchema, ...] = ()
         self.columns: tuple[object, ...] = ()
-        self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, None, frozenset(), wire))
+        self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, wire))
         for message in messages:
             report = self.run([message])
             if report.news is not None:
@@ -80,15 +81,12 @@ class Target:
                 raise SchemaRefusedError("t")
         self.known = tuple(known)
         arrow = arrow_schema(base, "t")
-        declared = Declared(guessed=guessable_columns(base))
         decode = DecodePlan(
             self.topic,
             DIALECT,
-            arrow,
-            frozenset(known),
             self.wire,
-            declared=declared,
-            table_key=key,
+            table=TargetTable(arrow, frozenset(known), key=key),
+            columns=known_columns(inferred=guessable_columns(base)),
         )
         bad = arrow_schema(quarantine_schema(), "q")
         return TargetPlan(

@@ -198,7 +198,7 @@ def test_messages_say_which_columns_of_their_key_may_be_null(form: str) -> None:
     if form != "json":
         message = without_schemas(message) if form == "schemaless" else topic.write(message)
     with served(topic.schemas) as url:
-        plan = DecodePlan(message.topic, POSTGRES, None, frozenset(), Wire(registry={"url": url}))
+        plan = DecodePlan(message.topic, POSTGRES, Wire(registry={"url": url}))
         (schema,) = decode_changes(0, *arrays([message]), plan).new_schemas
 
     told = {column.name: column.optional for column in schema.columns}

@@ -42,7 +42,8 @@ class Tables:
     def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TargetPlan:
         met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
         decode = planned(met, POSTGRES)
-        writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
+        assert decode.table is not None
+        writer = FileWriter(f"{self.folder}/{table.name}", decode.table.schema, {})
         forms = key_forms(pa.array([m.key for m in met], pa.binary())) | {"plain"}
         settings = {"key_forms": forms, **settings}
         return TargetPlan(decode=decode, key=table.key, writer=writer, **settings)

@@ -8,12 +8,13 @@ anything is committed.
 from collections.abc import Callable, Iterable
 
 from cdc.errors import MirrorError
-from cdc.model import Declared, TargetId
+from cdc.model import TargetId
+from cdc.model.column_types import KnownColumns
 from cdc.runtime.follow.columns import ColumnFollower
 from cdc.runtime.follow.context import MirrorContext
 
 # Gives the types in which the records of a table were read.
-ReadIn = Callable[[TargetId], Declared]
+ReadIn = Callable[[TargetId], KnownColumns]
 
 
 def tables_with_changed_types(
@@ -43,7 +44,7 @@ def tables_with_changed_types(
         except MirrorError as error:
             found[target] = error
         else:
-            declared = context.declarations.of(view.topic, view.schema, view.state.types)
-            if declared != read_in(target):
+            known = context.declarations.of(view.topic, view.schema, view.state.types)
+            if known != read_in(target):
                 found[target] = None
     return found

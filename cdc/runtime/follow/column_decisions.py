@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from cdc.decode import view as mapping_of
+from cdc.decode import column_mapping
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import SchemaChangeError
 from cdc.model import RESERVED, SchemaPlace, SourceSchema
@@ -41,9 +41,10 @@ class ColumnDecisions:
         """Give a schema in the types that a table has, where its messages do not tell them."""
         if not schema.inferred:
             return schema
-        declared = self._declarations.of(view.topic, view.schema, view.state.types)
-        fit = fitted(schema, view.schema, declared.columns, str(view.source))
-        self._declarations.warn(view.topic, str(view.name), fit.columns, declared.columns)
+        known = self._declarations.of(view.topic, view.schema, view.state.types)
+        declared = {name for name, types in known.items() if types.declared}
+        fit = fitted(schema, view.schema, declared, str(view.source))
+        self._declarations.warn(view.topic, str(view.name), fit.columns, declared)
         return fit
 
     def decide(self, view: TableView, schema: SourceSchema, place: SchemaPlace) -> ColumnDecision:
@@ -59,7 +60,7 @@ class ColumnDecisions:
         """
         schema = self.fitted(view, schema)
         later = since(place, view.state.events)
-        if later and mapping_of(schema, later, view.schema.column_names) is not None:
+        if later and column_mapping(schema, later, view.schema.column_names) is not None:
             # From before: the decoder knows what became of its columns.
             return ColumnDecision(schema, newest=False, is_known=True)
         newest = not later

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 from cdc.commit import alter
 from cdc.config import ApplyMode, ChangeKind
-from cdc.decode import DecodePlan, default_text
+from cdc.decode import DecodePlan, ValueRules, default_text
 from cdc.errors import LackingKeyError, MirrorError, UnclearTypeError
-from cdc.model import SchemaPlace, SourceColumn, SourceSchema
+from cdc.model import SchemaPlace, SourceSchema, SourceType
 from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.runtime.follow.actions import Alter
 from cdc.runtime.follow.column_decisions import ColumnDecision, ColumnDecisions
@@ -19,7 +19,7 @@ from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.schema import ColumnChange, arrow_type, mirror_columns
 from cdc.state.column_identities import joined_identities
-from cdc.state.column_types import TypeMemory, remembered
+from cdc.state.column_types import TypeMemory, remembered, unclear_types
 from cdc.state.table_state import TableState
 
 logger = logging.getLogger(__name__)
@@ -91,9 +91,9 @@ class ColumnFollower:
             UnclearTypeError: Nobody can tell in which type they are written.
         """
         view = mirrored.view
-        told = self._declarations.told(view.topic, view.schema, view.state.types)
+        known = self._declarations.of(view.topic, view.schema, view.state.types)
         excluded = view.rule.exclude
-        unclear = tuple(str(found) for found in told.unclear if found.column not in excluded)
+        unclear = unclear_types({name: t for name, t in known.items() if name not in excluded})
         if unclear:
             raise UnclearTypeError(str(view.source), unclear)
 
@@ -122,22 +122,22 @@ class ColumnFollower:
         An older schema says nothing of columns that are known.
         """
         known = mirrored.state.types
-        columns = {c.name: c for c in schema.columns if newest or c.name not in known}
-        return self._types(mirrored, columns, columns)
+        types = {c.name: c.type for c in schema.columns if newest or c.name not in known}
+        return self._types(mirrored, types, types)
 
     def _types(
         self,
         mirrored: MirroredTable,
         names: Iterable[str],
-        followed: Mapping[str, SourceColumn],
+        followed: Mapping[str, SourceType],
     ) -> TypeMemory:
         """Add the catalog's types of some columns to what a table knows, or those it follows."""
         view, known = mirrored.view, mirrored.state.types
         if not self._declarations.tells(view.topic):
             return known
-        told = self._declarations.told(view.topic, view.schema, known)
-        wanted = set(names)
-        kept = [followed.get(c.name, c) for c in told.columns if c.name in wanted]
+        wanted, columns = set(names), self._declarations.of(view.topic, view.schema, known)
+        types = {n: t.declared for n, t in columns.items() if n in wanted and t.declared}
+        kept = {name: followed.get(name, kind) for name, kind in types.items()}
         return remembered(known, kept, self._dialect)
 
     def _alter(self, mirrored: MirroredTable, place: SchemaPlace, found: ColumnDecision) -> None:
@@ -202,8 +202,8 @@ class ColumnFollower:
             c.name: c if c.default is not None else replace(c, default=told.get((c.name, c.type)))
             for c in schema.columns
         }
-        plan = DecodePlan(mirrored.topic, self._dialect, None, frozenset())
-        plan = replace(plan, hashed=frozenset(mirrored.rule.hash))
+        values = ValueRules(hashed=frozenset(mirrored.rule.hash))
+        plan = DecodePlan(mirrored.topic, self._dialect, values=values)
         found = {}
         for change, _ in action.decision.steps:
             if _is_new_column(change) and change.new is not None:

@@ -64,7 +64,7 @@ class NewerTask:
             decoded = decode_changes(partition, offsets, keys, values, self.decode)
             newer = np.zeros(len(self.waiting), bool)
             for changes in decoded.changes:
-                newer |= has_newer(self.waiting, changes, self.decode.table_key, partition)
+                newer |= has_newer(self.waiting, changes, self.decode.key, partition)
             # A snapshot may begin before the chunk does: only its position counts.
             begun = (replace(begin, partition=None) for begin in decoded.snapshots)
             found = (np.flatnonzero(newer), (*decoded.truncates, *begun))
@@ -104,7 +104,7 @@ def find_overtaken(
     newer = np.zeros(len(waiting), bool)
     cutoffs: set[Cutoff] = set()
     if first:
-        needed = [*decode.table_key, PARTITION, OFFSET, POSITION]
+        needed = [*decode.key, PARTITION, OFFSET, POSITION]
         task = NewerTask(decode.of_keys(), waiting.select(needed), aside)
         for row in log.read(first, next_).mapInArrow(task, REPORT_SCHEMA).collect():
             places, found = pickle.loads(row.report)

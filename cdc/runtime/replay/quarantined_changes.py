@@ -69,7 +69,7 @@ def read_tableless(context: MirrorContext, topic: str, records: pa.Table) -> Rea
     """Say why no record tells its table."""
     reading = Reading(records, unreadable=dict.fromkeys(_all_places(records), NO_TABLE))
     for partition, part in _decoded(records, _tableless(context, topic)):
-        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad})
+        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad_records})
     return reading
 
 
@@ -93,7 +93,7 @@ def read_changes(
         parts = list(_decoded(records, plan))
         schemas = dict.fromkeys(s for _, part in parts for s in part.new_schemas)
         if schemas and follower is None:
-            parts = list(_decoded(records, plan.of_keys() if plan.table_key else plan))
+            parts = list(_decoded(records, plan.of_keys() if plan.key else plan))
         elif schemas and follower is not None:
             source = next(part.table for _, part in parts if part.table is not None)
             follower.follow(target, News(source, tuple(schemas)), _refuse_key)
@@ -112,7 +112,11 @@ def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Read
     return Reading(
         records,
         pa.concat_tables(changes, promote_options="default") if changes else None,
-        {(partition, bad.offset): bad.reason for partition, part in parts for bad in part.bad},
+        {
+            (partition, bad.offset): bad.reason
+            for partition, part in parts
+            for bad in part.bad_records
+        },
         tuple((p, t.offset) for p, part in parts for t in cutoffs_in_order(part.truncates)),
     )
 
@@ -132,8 +136,8 @@ def _decoded(records: pa.Table, plan: DecodePlan) -> Iterator[tuple[int, Decoded
 
 
 def _tableless(context: MirrorContext, topic: str) -> DecodePlan:
-    declared = context.declarations.of(topic)
-    return DecodePlan(topic, context.dialect, None, frozenset(), context.wire, declared=declared)
+    columns = context.declarations.of(topic)
+    return DecodePlan(topic, context.dialect, context.wire, columns=columns)
 
 
 def _all_places(records: pa.Table) -> list[Place]:

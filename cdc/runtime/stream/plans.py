@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from cdc.config import ApplyMode, ChangeKind, DeleteKind, Lookup, SchemaChange
 from cdc.config.type_choices import parse_type_choice
-from cdc.decode import DecodePlan
+from cdc.decode import DecodePlan, TargetTable, ValueRules
 from cdc.errors import NotParquetError
-from cdc.model import Declared, SourceSchema, TargetId
+from cdc.model import SourceSchema, TargetId
+from cdc.model.column_types import KnownColumns
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.stream.batch_plan import BatchPlan
 from cdc.runtime.tables.mirrored_table import MirroredTable, keys_moving
@@ -27,7 +28,7 @@ class PlanKey:
 
     metadata_file: str  # names the state of the table, its ledger and its data files
     known: frozenset[SourceSchema]
-    declared: Declared
+    columns: KnownColumns
 
 
 class Plans:
@@ -69,32 +70,30 @@ class Plans:
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
         return plans
 
-    def read_in(self, target: TargetId) -> Declared:
+    def read_in(self, target: TargetId) -> KnownColumns:
         """Give the types in which the records of a table were read last."""
-        return self._made[target][0].declared
+        return self._made[target][0].columns
 
     def decode_plan(self, target: TargetId) -> DecodePlan:
         """Describe what is known of a table's records; a log has the key of its rows."""
         plan = self._plan(self._context.tables[target])
-        return replace(plan.decode, table_key=plan.key)
+        return plan.decode.with_key(plan.key)
 
     def _without_table(self, topic: str) -> DecodePlan:
         context = self._context
-        declared = context.declarations.of(topic)
-        return DecodePlan(
-            topic, context.dialect, None, frozenset(), context.wire, declared=declared
-        )
+        columns = context.declarations.of(topic)
+        return DecodePlan(topic, context.dialect, context.wire, columns=columns)
 
     def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         view = mirrored.view
-        declared = self._context.declarations.of(view.topic, view.schema, view.state.types)
-        key = PlanKey(view.metadata_file, mirrored.known, declared)
+        columns = self._context.declarations.of(view.topic, view.schema, view.state.types)
+        key = PlanKey(view.metadata_file, mirrored.known, columns)
         made = self._made.get(view.id)
         if made is None or made[0] != key:
-            made = self._made[view.id] = key, self._make(mirrored, declared)
+            made = self._made[view.id] = key, self._make(mirrored, columns)
         return made[1]
 
-    def _make(self, mirrored: MirroredTable, declared: Declared) -> TargetPlan:
+    def _make(self, mirrored: MirroredTable, columns: KnownColumns) -> TargetPlan:
         view, rule, lanes = mirrored.view, mirrored.rule, mirrored.state.lanes
         schema = arrow_schema(view.schema, str(view.name))
         spec = mirrored.table.partition_spec
@@ -103,20 +102,22 @@ class Plans:
             decode=DecodePlan(
                 view.topic,
                 self._context.dialect,
-                source_schema(schema),
-                mirrored.known,
                 self._context.wire,
-                otherwise={
-                    name: parse_type_choice(text).otherwise for name, text in rule.types.items()
-                },
-                hashed=frozenset(rule.hash),
-                declared=declared,
-                table_key=mirrored.key,
-                key=() if is_log else rule.key,
-                images=is_log,
-                truncates_as_rows=is_log,
-                events=view.state.events,
-                relaxes=rule.policy(ChangeKind.NULLABILITY) is not SchemaChange.IGNORE,
+                table=TargetTable(
+                    source_schema(schema),
+                    mirrored.known,
+                    key=mirrored.key,
+                    config_key=() if is_log else rule.key,
+                    images=is_log,
+                    truncates_as_rows=is_log,
+                    events=view.state.events,
+                    nullable_key=rule.policy(ChangeKind.NULLABILITY) is not SchemaChange.IGNORE,
+                ),
+                columns=columns,
+                values=ValueRules(
+                    {name: parse_type_choice(text).otherwise for name, text in rule.types.items()},
+                    frozenset(rule.hash),
+                ),
             ),
             name=view.name,
             rule=rule,

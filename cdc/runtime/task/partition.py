@@ -100,8 +100,9 @@ class PartitionWork:
         """Say what keeps the records from being written in this pass, if anything does."""
         if self.plan.width is not None and self.partition >= self.plan.width:
             return self.report(failure=TopicGrewError(self.topic, self.plan.width))
-        if self.plan.decode.key and self.partition > 0:
-            return self.report(failure=SpreadKeyError(self.topic, self.plan.decode.key))
+        table = self.plan.decode.table
+        if table is not None and table.config_key and self.partition > 0:
+            return self.report(failure=SpreadKeyError(self.topic, table.config_key))
         if self.failure is not None:
             return self.report(failure=self.failure)
         return self.report(news=self._news()) if self._met_news() else None
@@ -170,7 +171,7 @@ class PartitionWork:
         decoded = decoder(chunk, self.plan.decode)
         self.tombstones += decoded.tombstones
         self.extra += decoded.extra
-        self.bare |= decoded.bare
+        self.bare |= decoded.schemaless
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
@@ -179,9 +180,9 @@ class PartitionWork:
         if self.plan.bounded and not self.plan.replayed:
             for begin in decoded.snapshots:
                 self.snapshots.setdefault((begin.position, begin.time), begin)
-        if decoded.bad:
-            self.bad += decoded.bad
-            offsets = pa.array([record.offset for record in decoded.bad])
+        if decoded.bad_records:
+            self.bad += decoded.bad_records
+            offsets = pa.array([record.offset for record in decoded.bad_records])
             self.bad_records.append(chunk.filter(pc.is_in(chunk.column("offset"), offsets)))
         if self._met_news():
             self.changes.clear()  # this pass writes nothing: the memory is better free
@@ -191,7 +192,7 @@ class PartitionWork:
 
     def _met_news(self) -> bool:
         # A table that does not exist has nothing to wipe.
-        known = self.plan.decode.schema is not None
+        known = self.plan.decode.table is not None
         known_barrier = known and self.plan.bounded
         unplanned = [t for t in self.truncates if known_barrier and not self._handled(t)]
         homeless = known and self.bad and self.plan.quarantine is None

@@ -1,16 +1,18 @@
-"""Types that messages do not tell: what a table was told before, and is told now."""
+"""Types that messages do not tell: what the source's catalog said before, and says now."""
 
 import pytest
 
 from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import ColumnTypes
 from cdc.state.column_types import (
     TypeMemory,
+    catalog_types,
+    distinguishable,
     joint_type,
     read_types,
     remembered,
-    told_apart,
-    told_types,
     types_property,
+    unclear_types,
 )
 from connectors import DIALECTS, debezium_types
 
@@ -82,38 +84,39 @@ def test_an_enum_whose_words_are_escaped_is_no_text() -> None:
 def test_values_tell_types_apart_only_if_every_one_of_them_does(
     one: SourceType, other: SourceType, apart: bool
 ) -> None:
-    assert told_apart(one, other) is told_apart(other, one) is apart
+    assert distinguishable(one, other) is distinguishable(other, one) is apart
 
 
-def told(memory: TypeMemory, table: str = "id v", **now: SourceType) -> tuple[dict[str, str], ...]:
+def known(memory: TypeMemory, table: str = "id v", **now: SourceType) -> tuple[dict[str, str], ...]:
+    """Give the columns' types, their other types and those that are unclear."""
     catalog = [SourceColumn(name, kind) for name, kind in now.items()]
-    found = told_types(memory, catalog, table.split(), (), POSTGRES)
+    found = catalog_types(memory, catalog, table.split(), (), POSTGRES)
     return (
-        {column.name: str(column.type) for column in found.columns},
-        {column.name: str(column.type) for column in found.others},
-        {unclear.column: str(unclear) for unclear in found.unclear},
+        {name: str(types.declared) for name, types in found.items()},
+        {n: " or ".join(map(str, types.others)) for n, types in found.items() if types.others},
+        {text.split()[0]: text for text in unclear_types(found)},
     )
 
 
 def test_a_column_that_the_catalog_lost_is_what_it_was() -> None:
-    assert told({"id": (INT,), "v": (DAY,)}, id=INT) == ({"id": "int32", "v": str(DAY)}, {}, {})
+    assert known({"id": (INT,), "v": (DAY,)}, id=INT) == ({"id": "int32", "v": str(DAY)}, {}, {})
 
 
-def test_a_column_that_nobody_was_told_of_is_what_the_catalog_says() -> None:
-    assert told({}, id=INT, v=DAY) == ({"id": "int32", "v": str(DAY)}, {}, {})
+def test_a_column_of_which_nobody_knew_is_what_the_catalog_says() -> None:
+    assert known({}, id=INT, v=DAY) == ({"id": "int32", "v": str(DAY)}, {}, {})
 
 
 def test_a_wider_type_holds_for_all_messages() -> None:
-    assert told({"v": (INT,)}, v=LONG) == ({"v": "int64"}, {}, {})
+    assert known({"v": (INT,)}, v=LONG) == ({"v": "int64"}, {}, {})
 
 
 def test_of_two_types_that_values_tell_apart_the_tables_own_comes_first() -> None:
-    assert told({"v": (INT,)}, v=TEXT) == ({"v": "int32"}, {"v": "string"}, {})
-    assert told({"v": (INT, TEXT)}, v=TEXT) == ({"v": "string"}, {"v": "int32"}, {})
+    assert known({"v": (INT,)}, v=TEXT) == ({"v": "int32"}, {"v": "string"}, {})
+    assert known({"v": (INT, TEXT)}, v=TEXT) == ({"v": "string"}, {"v": "int32"}, {})
 
 
 def test_types_that_nobody_can_tell_apart_are_unclear() -> None:
-    columns, others, unclear = told({"v": (number(5, 2),)}, v=number(5, 3))
+    columns, others, unclear = known({"v": (number(5, 2),)}, v=number(5, 3))
 
     assert others == {}
     assert "scale 2" in unclear["v"]
@@ -122,22 +125,22 @@ def test_types_that_nobody_can_tell_apart_are_unclear() -> None:
 
 
 def test_what_a_column_was_before_the_table_lost_it_does_not_matter() -> None:
-    assert told({"v": (number(5, 2),)}, "id", v=number(5, 3))[2] == {}
+    assert known({"v": (number(5, 2),)}, "id", v=number(5, 3))[2] == {}
 
 
-def test_what_the_config_says_counts_more_than_what_was_told() -> None:
+def test_what_the_config_says_counts_more_than_what_the_catalog_said() -> None:
     catalog = [SourceColumn("v", MICROS)]
 
-    found = told_types({"v": (MILLIS,)}, catalog, ["v"], ["v"], POSTGRES)
+    found = catalog_types({"v": (MILLIS,)}, catalog, ["v"], ["v"], POSTGRES)
 
-    assert found.columns == tuple(catalog)
-    assert not found.unclear
+    assert found == {"v": ColumnTypes(MICROS)}
+    assert found["v"].unclear is None
 
 
 def test_a_table_keeps_all_types_that_a_column_has_had() -> None:
     memory: TypeMemory = {}
     for kind in (INT, LONG, TEXT, LONG):
-        memory = remembered(memory, [SourceColumn("v", kind)], POSTGRES)
+        memory = remembered(memory, {"v": kind}, POSTGRES)
 
     assert memory == {"v": (TEXT, LONG)}
 

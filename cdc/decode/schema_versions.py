@@ -17,20 +17,20 @@ from cdc.decode.envelope import RawChanges
 from cdc.decode.messages import Mask
 from cdc.model import NO_POSITION, SchemaEvent, SourceSchema
 
-Eras = np.ndarray[tuple[int], np.dtype[np.int64]]
+Counts = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ColumnMapping:
     """How the messages of one schema fill the columns of the table."""
 
-    # The table's names for the source's columns; one that is not in it is left out.
+    # The table's names for the source's columns; one that is not in it has no column there.
     names: Mapping[str, str]
     # What columns hold that came later; as text.
     defaults: Mapping[str, str]
 
 
-def eras(raw: RawChanges, events: Sequence[SchemaEvent]) -> Eras:
+def events_before(raw: RawChanges, events: Sequence[SchemaEvent]) -> Counts:
     """Count for each change the events that were there before it.
 
     Source positions decide, unless the time speaks against it: after a failover positions may
@@ -39,27 +39,27 @@ def eras(raw: RawChanges, events: Sequence[SchemaEvent]) -> Eras:
     positions, micros = raw.position.to_numpy(zero_copy_only=False), raw.time.cast(pa.int64())
     times = pc.fill_null(micros, -1).to_numpy(zero_copy_only=False)
     reached = np.full(len(positions), len(events), np.int64)
-    # From the last to the first: a change is of the era before the earliest event that it precedes.
+    # From the last to the first: what counts is the earliest event that a change precedes.
     for number in range(len(events) - 1, -1, -1):
         reached[_precedes(positions, times, events[number])] = number
     return reached
 
 
-def _precedes(positions: Eras, times: Eras, event: SchemaEvent) -> Mask:
-    place = event.place
-    earlier: Mask = (positions < place.position) & (positions != NO_POSITION)
-    if place.time is not None:
-        earlier &= times <= place.time
+def _precedes(positions: Counts, times: Counts, event: SchemaEvent) -> Mask:
+    met = event.place
+    earlier: Mask = (positions < met.position) & (positions != NO_POSITION)
+    if met.time is not None:
+        earlier &= times <= met.time
     return earlier
 
 
-def view(
+def column_mapping(
     schema: SourceSchema,
     later: Sequence[SchemaEvent],
     table: Sequence[str],
     *,
     partial: bool = False,
-) -> View | None:
+) -> ColumnMapping | None:
     """Say how messages from before some events fill the table; None where it has no room for them.
 
     Args:
@@ -89,7 +89,7 @@ def view(
         names = {source: name for source, name in names.items() if name in table}
     if not set(names.values()) <= set(table):
         return None
-    return View(names, {name: value for name, value in defaults.items() if name in table})
+    return ColumnMapping(names, {name: value for name, value in defaults.items() if name in table})
 
 
 def renamed(raw: RawChanges, names: Mapping[str, str]) -> RawChanges:
@@ -110,19 +110,19 @@ def renamed_schema(schema: SourceSchema, names: Mapping[str, str]) -> SourceSche
 def with_defaults(changes: pa.Table, defaults: Mapping[str, str]) -> pa.Table:
     """Let columns that came later hold their defaults; a delete has none, and needs none."""
     for name, text in defaults.items():
-        place = changes.column_names.index(name)
+        index = changes.column_names.index(name)
         kind = changes.schema.field(name).type
         value = pa.array([text]).cast(kind)[0]
-        changes = changes.set_column(place, name, pa.repeat(value, len(changes)))
+        changes = changes.set_column(index, name, pa.repeat(value, len(changes)))
     return changes
 
 
 def _renamed(rows: pa.StructArray, names: Mapping[str, str]) -> pa.StructArray:
-    kept = [(place, field) for place, field in enumerate(rows.type) if field.name in names]
+    kept = [(index, field) for index, field in enumerate(rows.type) if field.name in names]
     if not kept:
         return pa.array([{}] * len(rows), pa.struct([]))
     return pa.StructArray.from_arrays(
-        [pc.struct_field(rows, [place]) for place, _ in kept],
+        [pc.struct_field(rows, [index]) for index, _ in kept],
         fields=[field.with_name(names[field.name]) for _, field in kept],
         mask=rows.is_null() if rows.null_count else None,
     )

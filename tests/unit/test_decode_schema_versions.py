@@ -8,7 +8,14 @@ import pyarrow as pa
 import pytest
 
 from cdc.decode.envelope import Layout, RawChanges
-from cdc.decode.eras import View, eras, renamed, renamed_schema, view, with_defaults
+from cdc.decode.schema_versions import (
+    ColumnMapping,
+    column_mapping,
+    events_before,
+    renamed,
+    renamed_schema,
+    with_defaults,
+)
 from cdc.model import Form, SchemaEvent, SchemaPlace, SourceColumn, SourceSchema, SourceType
 
 INT, TEXT = SourceType("int32"), SourceType("string")
@@ -51,31 +58,35 @@ def raw(*places: tuple[int, int | None]) -> RawChanges:
 def test_a_change_is_of_the_era_of_its_position(position: int, time: int | None, era: int) -> None:
     events = (event("drop_column", "x", 50, 5), event("drop_column", "y", 90, 7))
 
-    assert eras(raw((position, time)), events).tolist() == [era]
+    assert events_before(raw((position, time)), events).tolist() == [era]
 
 
 def test_events_without_a_time_count_by_position_alone() -> None:
-    assert eras(raw((10, 99)), (event("drop_column", "x", 50, None),)).tolist() == [0]
+    assert events_before(raw((10, 99)), (event("drop_column", "x", 50, None),)).tolist() == [0]
 
 
 def test_what_was_renamed_goes_under_the_new_name() -> None:
     later = (event("rename_column", "a", to="b"), event("rename_column", "b", to="c"))
 
-    assert view(SCHEMA, later, ["id", "c"]) == View({"id": "id", "a": "c"}, {})
+    assert column_mapping(SCHEMA, later, ["id", "c"]) == ColumnMapping({"id": "id", "a": "c"}, {})
 
 
 def test_what_was_dropped_goes_nowhere_even_if_the_name_came_back() -> None:
     later = (event("drop_column", "a"), event("add_column", "a", default="7"))
 
-    assert view(SCHEMA, later, ["id", "a"]) == View({"id": "id"}, {"a": "7"})
+    assert column_mapping(SCHEMA, later, ["id", "a"]) == ColumnMapping({"id": "id"}, {"a": "7"})
 
 
 def test_what_has_another_type_since_goes_under_the_dated_name() -> None:
     later = (event("change_type", "a", to="a_2026", type=TEXT.whole),)
     new = SourceSchema((SCHEMA.columns[0], SourceColumn("a", TEXT)), ("id",))
 
-    assert view(SCHEMA, later, ["id", "a_2026", "a"]) == View({"id": "id", "a": "a_2026"}, {})
-    assert view(new, later, ["id", "a_2026", "a"]) == View({"id": "id", "a": "a"}, {})
+    assert column_mapping(SCHEMA, later, ["id", "a_2026", "a"]) == ColumnMapping(
+        {"id": "id", "a": "a_2026"}, {}
+    )
+    assert column_mapping(new, later, ["id", "a_2026", "a"]) == ColumnMapping(
+        {"id": "id", "a": "a"}, {}
+    )
 
 
 def test_a_column_that_came_later_holds_its_default_under_its_last_name() -> None:
@@ -87,11 +98,13 @@ def test_a_column_that_came_later_holds_its_default_under_its_last_name() -> Non
         event("drop_column", "gone"),
     )
 
-    assert view(SCHEMA, later, ["id", "a", "k", "m"]) == View({"id": "id", "a": "a"}, {"k": "7"})
+    assert column_mapping(SCHEMA, later, ["id", "a", "k", "m"]) == ColumnMapping(
+        {"id": "id", "a": "a"}, {"k": "7"}
+    )
 
 
 def test_a_column_that_the_table_never_had_makes_the_schema_a_new_one() -> None:
-    assert view(SCHEMA, (event("create", ""),), ["id"]) is None
+    assert column_mapping(SCHEMA, (event("create", ""),), ["id"]) is None
 
 
 def test_rows_and_schemas_get_the_tables_names() -> None:
