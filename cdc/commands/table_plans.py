@@ -25,8 +25,8 @@ from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, Spread
 from cdc.model import News, SchemaPlace, SourceSchema, SourceTable, TableName
 from cdc.runtime.follow.actions import Action, Create, Park, Rename, action_text
 from cdc.runtime.follow.column_decisions import ColumnDecisions
-from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
+from cdc.runtime.follow.source_catalog import open_source_catalog
 from cdc.runtime.follow.source_decisions import (
     Arrival,
     RenameDecisions,
@@ -34,7 +34,6 @@ from cdc.runtime.follow.source_decisions import (
     left_topic_action,
     source_action,
 )
-from cdc.runtime.follow.source_watch import SourceWatch
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.catalog_reader import namesakes
 from cdc.runtime.tables.table_views import view_without_spark
@@ -94,11 +93,10 @@ class TablePlanner:
         self._dialect = dialect
         self._catalog = catalog
         self._wire = wire_of(config)
-        self._declarations = Declarations(config, dialect)
-        self._columns = ColumnDecisions(dialect, self._declarations)
+        self._source = open_source_catalog(config, dialect)
+        self._columns = ColumnDecisions(dialect, self._source.columns)
         self._taken: dict[TableName, str] = {}  # the topics of the tables so far
-        self._watch = SourceWatch(config, dialect)
-        self._watch.look()
+        self._source.tables.look()
         quarantine = self._load(TableName((config.name,), QUARANTINE))
         self._left = read_left_topics(quarantine.properties if quarantine is not None else {})
         self._views: dict[TableName, TableView] = {}
@@ -114,7 +112,7 @@ class TablePlanner:
         """
         for sample in samples:
             with suppress(MirrorError):
-                news = describe(sample, self._dialect, self._wire, self._declarations)
+                news = describe(sample, self._dialect, self._wire, self._source.columns)
                 if news.table is not None:
                     self._look_at(sample.topic, news.table)
                     first = min((place.position for place in news.places.values()), default=-1)
@@ -139,7 +137,7 @@ class TablePlanner:
         """
         total = sum(place.next - place.first for place in ranges.values())
         try:
-            news = describe(sample, self._dialect, self._wire, self._declarations)
+            news = describe(sample, self._dialect, self._wire, self._source.columns)
         except MirrorError as error:
             text = action_text([Park(error)])
             yield TablePlan(sample.topic, "", text, waiting=total, ok=False)
@@ -180,7 +178,7 @@ class TablePlanner:
 
     def _source_named_by(self, topic: str) -> SourceTable | None:
         """Read from a topic's name which table it is of, where the catalog has an answer."""
-        found, source = self._watch.found, named_by(topic, self._dialect)
+        found, source = self._source.tables.found, named_by(topic, self._dialect)
         if found is None or source is None:
             return None
         return replace(source, database=found.database) if found.database else source
@@ -243,7 +241,7 @@ class TablePlanner:
         return replace(plan, action=action_text(actions), waiting=_behind(view, ranges))
 
     def _source_actions(self, view: TableView) -> list[Action]:
-        action = source_action(view, self._watch.lookup_of(view))
+        action = source_action(view, self._source.tables.lookup_of(view))
         return [] if action is None else [action]
 
     def _column_actions(
@@ -265,8 +263,8 @@ class TablePlanner:
         if arrival is None:
             return None
         views = [*self._views.values()]
-        lookups = {view.name: self._watch.lookup_of(view) for view in views}
-        decisions = RenameDecisions(self._config, views, lookups, self._watch.found)
+        lookups = {view.name: self._source.tables.lookup_of(view) for view in views}
+        decisions = RenameDecisions(self._config, views, lookups, self._source.tables.found)
         others = [other.source for t, other in self._arrivals.items() if t != topic]
         former = decisions.decide(arrival, others)
         renames = decisions.renames(
@@ -288,7 +286,7 @@ class TablePlanner:
         found: dict[SourceSchema, SchemaPlace] = {}
         for record in latest:
             with suppress(MirrorError):  # a bad record among good ones is for the quarantine
-                news = describe(record, self._dialect, self._wire, self._declarations)
+                news = describe(record, self._dialect, self._wire, self._source.columns)
                 found |= news.places
         return max(found.items(), key=lambda pair: pair[1].position, default=None)
 

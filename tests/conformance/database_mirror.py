@@ -141,7 +141,7 @@ class DatabaseMirror:
             record = FirstRecord(topic, first.partition, first.offset, first.key, first.value)
             try:
                 context = self._bench.context
-                news = describe(record, dialect, context.wire, context.declarations)
+                news = describe(record, dialect, context.wire, context.source.columns)
                 if news.table is not None:
                     TableFollower(context, ColumnFollower(context)).admit(record.topic, news)
             except MirrorError as error:

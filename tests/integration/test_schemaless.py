@@ -129,7 +129,7 @@ def test_a_database_without_schemas_gives_the_same_tables(
     bare: Source,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "cdc.runtime.follow.declared")
+    caplog.set_level(logging.INFO, "cdc.runtime.follow.source_catalog")
     case = postgres_case() if source.connector == "postgres" else binlog_case(source.connector)
     namespace = case.namespace or source.name
     source.execute(*case.statements)

@@ -21,7 +21,7 @@ from cdc.decode.connect_schema import columns_of
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceSchema, SourceTable, SourceType
 from cdc.model.column_types import ColumnTypes
-from cdc.runtime.follow.declared import Declarations
+from cdc.runtime.follow.source_catalog import CatalogColumns
 from connectors import DIALECTS
 from tests.unit.messages import RECORDED, read_recorded
 
@@ -305,73 +305,69 @@ def one(postgres: str) -> SourceTable:
 def test_the_catalog_is_asked_once_in_a_batch_and_again_for_a_new_column(
     postgres: str, one: SourceTable
 ) -> None:
-    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+    catalog = CatalogColumns(config_of(postgres), DIALECTS["postgres"])
 
-    asked = [declarations.learn("t", one, [inferred("id", "at")])]
-    asked.append(declarations.learn("t", one, [inferred("id", "at")]))
-    asked.append(declarations.learn("t", one, [inferred("id", "later")]))
+    asked = [catalog.learn("t", one, [inferred("id", "at")])]
+    asked.append(catalog.learn("t", one, [inferred("id", "at")]))
+    asked.append(catalog.learn("t", one, [inferred("id", "later")]))
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("ALTER TABLE public.one ADD COLUMN more numeric(9,3)")
-    asked.append(declarations.learn("t", one, [inferred("id", "more")]))
-    declarations.begin()
-    asked.append(declarations.learn("t", one, [replace(inferred("id"), untyped=("more",))]))
+    asked.append(catalog.learn("t", one, [inferred("id", "more")]))
+    catalog.begin()
+    asked.append(catalog.learn("t", one, [replace(inferred("id"), untyped=("more",))]))
 
     assert asked == [True, False, False, False, True]
-    assert list(declarations.of("t")) == ["id", "at", "more"]
+    assert list(catalog.of("t")) == ["id", "at", "more"]
 
 
 def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceTable) -> None:
-    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
-    declarations.learn("t", one, [inferred("id", "at")])
+    catalog = CatalogColumns(config_of(postgres), DIALECTS["postgres"])
+    catalog.learn("t", one, [inferred("id", "at")])
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("ALTER TABLE public.one ALTER id TYPE bigint")
 
-    declarations.ask({"t": one})
-    before = declarations.of("t")["id"]
-    declarations.begin()
-    declarations.ask({"t": one})
+    catalog.ask({"t": one})
+    before = catalog.of("t")["id"]
+    catalog.begin()
+    catalog.ask({"t": one})
 
     assert before == ColumnTypes(SourceType("int32"))
-    assert declarations.of("t")["id"] == ColumnTypes(SourceType("int64"))
+    assert catalog.of("t")["id"] == ColumnTypes(SourceType("int64"))
 
 
 def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: SourceTable) -> None:
-    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
-    declarations.learn("t", one, [inferred("id", "at")])
+    catalog = CatalogColumns(config_of(postgres), DIALECTS["postgres"])
+    catalog.learn("t", one, [inferred("id", "at")])
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("DROP TABLE public.one")
-    declarations.begin()
+    catalog.begin()
 
-    assert declarations.ask({"t": one}) == {}
-    assert len(declarations.of("t")) == 2
+    assert catalog.ask({"t": one}) == {}
+    assert len(catalog.of("t")) == 2
 
 
 def test_a_catalog_of_another_database_refuses_and_says_so(postgres: str, one: SourceTable) -> None:
-    declarations = Declarations(config_of(postgres), DIALECTS["postgres"])
+    catalog = CatalogColumns(config_of(postgres), DIALECTS["postgres"])
 
-    refused = declarations.ask({"t": replace(one, database="other"), "u": one})
+    refused = catalog.ask({"t": replace(one, database="other"), "u": one})
 
     assert isinstance(refused["t"], SourceCatalogError)
     assert refused.keys() == {"t"}
-    assert declarations.topics == ("u",)
+    assert catalog.topics == ("u",)
 
 
 def test_a_database_that_is_down_when_types_are_needed_stops_the_run_for_another_try(
     one: SourceTable,
 ) -> None:
-    declarations = Declarations(
-        config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"]
-    )
+    catalog = CatalogColumns(config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"])
 
     with pytest.raises(SourceDownError):
-        declarations.learn("t", one, [inferred("id", "at")])
+        catalog.learn("t", one, [inferred("id", "at")])
 
-    assert "t" not in declarations.topics
+    assert "t" not in catalog.topics
 
 
 def test_schemas_that_are_told_ask_nobody(one: SourceTable) -> None:
-    declarations = Declarations(
-        config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"]
-    )
+    catalog = CatalogColumns(config_of("postgresql://u:p@127.0.0.1:9/shop"), DIALECTS["postgres"])
 
-    assert not declarations.learn("t", one, [replace(inferred("id"), inferred=False)])
+    assert not catalog.learn("t", one, [replace(inferred("id"), inferred=False)])

@@ -33,7 +33,7 @@ def tables_with_changed_types(
     """
     tables = context.tables
     targets = [target for target in schemaless if target in tables]
-    refused = context.declarations.ask({t[0]: tables[t].view.source for t in targets})
+    refused = context.source.columns.ask({t[0]: tables[t].view.source for t in targets})
     found: dict[TargetId, MirrorError | None] = {}
     for target in targets:
         view = tables[target].view
@@ -44,7 +44,7 @@ def tables_with_changed_types(
         except MirrorError as error:
             found[target] = error
         else:
-            known = context.declarations.of(view.topic, view.schema, view.state.types)
+            known = context.source.columns.of(view.topic, view.schema, view.state.types)
             if known != read_in(target):
                 found[target] = None
     return found

@@ -9,7 +9,7 @@ from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import SchemaChangeError
 from cdc.model import RESERVED, SchemaPlace, SourceSchema
 from cdc.runtime.follow.actions import Alter
-from cdc.runtime.follow.declared import Declarations
+from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.schema import DAY, Decision, decide, difference, fitted, mirror_columns
 from cdc.state.column_identities import Renames, told_renames
 from cdc.state.schema_log import since
@@ -33,18 +33,18 @@ class ColumnDecision:
 class ColumnDecisions:
     """Decides about columns, with what the source's catalog tells of them."""
 
-    def __init__(self, dialect: Dialect, declarations: Declarations) -> None:
+    def __init__(self, dialect: Dialect, catalog: CatalogColumns) -> None:
         self._dialect = dialect
-        self._declarations = declarations
+        self._catalog = catalog
 
     def fitted(self, view: TableView, schema: SourceSchema) -> SourceSchema:
         """Give a schema in the types that a table has, where its messages do not tell them."""
         if not schema.inferred:
             return schema
-        known = self._declarations.of(view.topic, view.schema, view.state.types)
+        known = self._catalog.of(view.topic, view.schema, view.state.types)
         declared = {name for name, types in known.items() if types.declared}
         fit = fitted(schema, view.schema, declared, str(view.source))
-        self._declarations.warn(view.topic, str(view.name), fit.columns, declared)
+        self._catalog.warn(view.topic, str(view.name), fit.columns, declared)
         return fit
 
     def decide(self, view: TableView, schema: SourceSchema, place: SchemaPlace) -> ColumnDecision:
@@ -67,7 +67,7 @@ class ColumnDecisions:
         # The source's catalog is asked only where messages ask for something.
         if self.has_room(view, schema, newest=newest):
             return ColumnDecision(schema, newest)
-        facts = self._declarations.facts(view.source)
+        facts = self._catalog.facts(view.source)
         action = self.alter(view, schema, newest=newest, facts=facts)
         return ColumnDecision(schema, newest, facts, action, has_room=False)
 

@@ -33,8 +33,8 @@ class ColumnFollower:
 
     def __init__(self, context: MirrorContext) -> None:
         self._dialect = context.dialect
-        self._declarations = context.declarations
-        self._decisions = ColumnDecisions(context.dialect, context.declarations)
+        self._catalog = context.source.columns
+        self._decisions = ColumnDecisions(context.dialect, context.source.columns)
 
     def follow(
         self,
@@ -91,7 +91,7 @@ class ColumnFollower:
             UnclearTypeError: Nobody can tell in which type they are written.
         """
         view = mirrored.view
-        known = self._declarations.of(view.topic, view.schema, view.state.types)
+        known = self._catalog.of(view.topic, view.schema, view.state.types)
         excluded = view.rule.exclude
         unclear = unclear_types({name: t for name, t in known.items() if name not in excluded})
         if unclear:
@@ -133,9 +133,9 @@ class ColumnFollower:
     ) -> TypeMemory:
         """Add the catalog's types of some columns to what a table knows, or those it follows."""
         view, known = mirrored.view, mirrored.state.types
-        if not self._declarations.tells(view.topic):
+        if not self._catalog.tells(view.topic):
             return known
-        wanted, columns = set(names), self._declarations.of(view.topic, view.schema, known)
+        wanted, columns = set(names), self._catalog.of(view.topic, view.schema, known)
         types = {n: t.declared for n, t in columns.items() if n in wanted and t.declared}
         kept = {name: followed.get(name, kind) for name, kind in types.items()}
         return remembered(known, kept, self._dialect)
@@ -197,7 +197,7 @@ class ColumnFollower:
         self, mirrored: MirroredTable, schema: SourceSchema, action: Alter
     ) -> dict[str, str]:
         """Give what old rows hold in new columns, as text."""
-        told = self._declarations.defaults(mirrored.topic)
+        told = self._catalog.defaults(mirrored.topic)
         sources = {
             c.name: c if c.default is not None else replace(c, default=told.get((c.name, c.type)))
             for c in schema.columns

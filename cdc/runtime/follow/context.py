@@ -6,9 +6,8 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.decode import Wire
 from cdc.dialect import Dialect
-from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import wire_of
-from cdc.runtime.follow.source_watch import SourceWatch
+from cdc.runtime.follow.source_catalog import SourceCatalog, open_source_catalog
 from cdc.runtime.tables.mirror_notes import LeftTopics, ParkedNotes
 from cdc.runtime.tables.open_tables import OpenTables
 from cdc.runtime.tables.quarantine import Quarantine
@@ -25,8 +24,7 @@ class MirrorContext:
     quarantine: Quarantine
     parked: ParkedNotes
     left: LeftTopics
-    declarations: Declarations
-    watch: SourceWatch
+    source: SourceCatalog
     tables: OpenTables
     dry_run: bool = False
 
@@ -49,8 +47,7 @@ def open_context(
         quarantine=quarantine,
         parked=parked,
         left=left,
-        declarations=Declarations(config, dialect),
-        watch=SourceWatch(config, dialect),
+        source=open_source_catalog(config, dialect),
         tables=OpenTables(config, catalog, parked, left, dry_run=dry_run),
         dry_run=dry_run,
     )

@@ -7,7 +7,7 @@ from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NotDebeziumError
 from cdc.model import News
-from cdc.runtime.follow.declared import Declarations
+from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.source.topics import Record
 
 
@@ -36,7 +36,7 @@ def _schema_in(message: bytes) -> bytes | None:
 
 
 def describe(
-    record: Record, dialect: Dialect, wire: Wire, declarations: Declarations | None = None
+    record: Record, dialect: Dialect, wire: Wire, catalog: CatalogColumns | None = None
 ) -> News:
     """Read from one record which table it belongs to and what its columns are.
 
@@ -47,11 +47,11 @@ def describe(
         MirrorError: The topic as a whole cannot be read.
     """
     news = _describe(record, DecodePlan(record.topic, dialect, wire))
-    if declarations is None or news.table is None:
+    if catalog is None or news.table is None:
         return news
-    if not declarations.learn(record.topic, news.table, news.schemas):
+    if not catalog.learn(record.topic, news.table, news.schemas):
         return news
-    columns = declarations.of(record.topic)
+    columns = catalog.of(record.topic)
     return _describe(record, DecodePlan(record.topic, dialect, wire, columns=columns))
 
 

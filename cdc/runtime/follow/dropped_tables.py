@@ -33,7 +33,7 @@ class DroppedTables:
 
     def lookup(self, mirrored: MirroredTable) -> SourceLookup:
         """Tell from the catalog's last answer what became of a table's source."""
-        return self._context.watch.lookup_of(mirrored.view)
+        return self._context.source.tables.lookup_of(mirrored.view)
 
     def is_gone(self, mirrored: MirroredTable) -> bool:
         """Say whether the source has no such table."""
@@ -108,7 +108,7 @@ class DroppedTables:
         mirrored.reopen()
 
     def _now(self) -> Moment:
-        found = self._context.watch.found
+        found = self._context.source.tables.found
         when = datetime.now(UTC).isoformat(timespec="seconds")
         return Moment(when, found.position, found.time) if found is not None else Moment(when)
 

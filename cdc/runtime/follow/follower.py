@@ -78,7 +78,7 @@ class TableFollower:
             self._context.quarantine.create()
         source = news.table
         # What is learned lets the records say more, when they are read again.
-        if source is None or self._context.declarations.learn(topic, source, news.schemas):
+        if source is None or self._context.source.columns.learn(topic, source, news.schemas):
             return
         if name is not None:
             self._follow_all(topic, news, self._tables[target].rule, settle)
@@ -91,7 +91,7 @@ class TableFollower:
         """Make a table, or open it: records that do not tell their types are read anew then."""
         assert news.table is not None
         there = self._tables.open_one(topic, news.table, rule) is not None
-        if not there or not self._context.declarations.tells(topic):
+        if not there or not self._context.source.columns.tells(topic):
             self._follow_all(topic, news, rule)
 
     def _follow_all(
@@ -117,14 +117,14 @@ class TableFollower:
         assert source is not None
         name = self._tables.name_of(rule, source)
         columns = mirror_columns(schema, str(source), context.dialect, rule)
-        facts = context.declarations.facts(source)
+        facts = context.source.columns.facts(source)
         when = datetime.now(UTC).isoformat(timespec="seconds")
         state = TableState(
             mirror=context.config.name,
             topic=topic,
             key=TableKey(tuple(column.name for column in columns if column.key)),
             source=SourceIdentity(
-                identity=context.watch.look_up(None, source, None).identity,
+                identity=context.source.tables.look_up(None, source, None).identity,
                 replaced=context.left.replaced(topic),
             ),
             events=(created(place, when),),

@@ -42,7 +42,7 @@ class RenamedTables:
     def decisions(self) -> RenameDecisions:
         """Look at all tables that are open, for what is to be decided now."""
         views = [mirrored.view for mirrored in self._tables.all]
-        watch = self._context.watch
+        watch = self._context.source.tables
         lookups = {view.name: watch.lookup_of(view) for view in views}
         return RenameDecisions(self._context.config, views, lookups, watch.found)
 

@@ -71,7 +71,7 @@ class SourceTablesFollower:
     def recover(self) -> None:
         """Finish what the last run began, before any table is opened, and ask the catalog."""
         self._renamed.recover()
-        self._context.watch.look()
+        self._context.source.tables.look()
 
     def is_left(self, topic: str, available: Mapping[int, OffsetRange]) -> bool:
         """Say whether a topic holds nothing but records whose table has left it."""
@@ -118,7 +118,7 @@ class SourceTablesFollower:
             AwaitedTableError: Its table has one already, under another name.
             EndedTopicError: Its table is gone.
         """
-        watch = self._context.watch
+        watch = self._context.source.tables
         watch.look(newer_than=SAME_SECONDS)
         arrival = Arrival(topic, source, self._renamed_from(source))
         self._open_told(arrival)
@@ -133,7 +133,7 @@ class SourceTablesFollower:
 
     def tick(self) -> None:
         """Ask the catalog whether something is to be done."""
-        if self._context.watch.look() is not None:
+        if self._context.source.tables.look() is not None:
             self._arrived |= any(self._dropped.is_new(table) for table in self._tables.active)
 
     def _renamed_from(self, source: SourceTable) -> str:
@@ -161,7 +161,7 @@ class SourceTablesFollower:
 
         Those of a dropped table are nobody's. Those of a renamed one are lost to it.
         """
-        found = self._context.watch.found
+        found = self._context.source.tables.found
         for topic, record in first.items():
             left, source = self._context.left.get(topic), record.news.table
             if left is None or source is None or found is None or not found.lacks(source):
@@ -177,7 +177,7 @@ class SourceTablesFollower:
 
     def _open_silent(self, first: Collection[str], available: Available) -> None:
         """Open the tables of topics of which Kafka has deleted all records."""
-        found = self._context.watch.found
+        found = self._context.source.tables.found
         for topic in available.keys() - set(first) if found is not None else ():
             source = named_by(topic, self._context.dialect)
             if source is None or found is None or self.is_left(topic, available[topic]):

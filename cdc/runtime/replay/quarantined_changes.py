@@ -136,7 +136,7 @@ def _decoded(records: pa.Table, plan: DecodePlan) -> Iterator[tuple[int, Decoded
 
 
 def _tableless(context: MirrorContext, topic: str) -> DecodePlan:
-    columns = context.declarations.of(topic)
+    columns = context.source.columns.of(topic)
     return DecodePlan(topic, context.dialect, context.wire, columns=columns)
 
 

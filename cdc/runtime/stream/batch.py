@@ -127,7 +127,7 @@ class BatchRunner:
 
     def _plan(self) -> BatchPlan:
         """Step 1: see what has changed around the tables since the batch before."""
-        self._context.declarations.begin()
+        self._context.source.columns.begin()
         for mirrored in self._tables.active:
             self._rows.fill_defaults(mirrored)
         return BatchPlan()

@@ -46,7 +46,7 @@ class Plans:
         """Describe the tables, or some of them, to the write tasks of a batch."""
         context = self._context
         plans: dict[str, tuple[TargetPlan, ...]] = {}
-        for topic in context.declarations.topics:
+        for topic in context.source.columns.topics:
             if not context.tables.of_topic(topic):
                 plans[topic] = (TargetPlan(self._without_table(topic)),)
         for mirrored in context.tables.active:
@@ -81,12 +81,12 @@ class Plans:
 
     def _without_table(self, topic: str) -> DecodePlan:
         context = self._context
-        columns = context.declarations.of(topic)
+        columns = context.source.columns.of(topic)
         return DecodePlan(topic, context.dialect, context.wire, columns=columns)
 
     def _plan(self, mirrored: MirroredTable) -> TargetPlan:
         view = mirrored.view
-        columns = self._context.declarations.of(view.topic, view.schema, view.state.types)
+        columns = self._context.source.columns.of(view.topic, view.schema, view.state.types)
         key = PlanKey(view.metadata_file, mirrored.known, columns)
         made = self._made.get(view.id)
         if made is None or made[0] != key:

@@ -38,7 +38,7 @@ def starting_offsets(
     found: dict[str, FirstRecord] = {}
     for topic, record in samples.items():
         with _parking(topic, tables):
-            news = describe(record, context.dialect, context.wire, context.declarations)
+            news = describe(record, context.dialect, context.wire, context.source.columns)
             if news.table is not None:
                 tables.open(topic, news.table)
                 found[topic] = FirstRecord(record, news)

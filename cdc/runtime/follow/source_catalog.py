@@ -1,10 +1,12 @@
-"""Where the types of messages without schemas come from.
+"""What the source's own catalog says of its tables and of their columns, if the config has its URL.
 
-The source database's own catalog tells them, if the config has its URL; what `types` in the config
-says of a column counts more. Everything else is inferred from the values, and said so.
+Of messages without schemas it tells the columns' types; what `types` in the config says of a column
+counts more. Everything else is inferred from the values, and said so.
 """
 
 import logging
+import math
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,12 +16,15 @@ from pyiceberg.schema import Schema
 
 from cdc.config import MirrorConfig, reveal
 from cdc.config.type_choices import parse_type_choice
-from cdc.dialect import ColumnFacts, Dialect
+from cdc.dialect import ColumnFacts, Dialect, SourceTables
 from cdc.errors import MirrorError
 from cdc.model import Form, SourceColumn, SourceSchema, SourceTable, SourceType
 from cdc.model.column_types import KnownColumns, known_columns
+from cdc.runtime.follow.source_decisions import SourceLookup, SourceTableState, look_up
 from cdc.schema import guessable_columns
 from cdc.state.column_types import TypeMemory, catalog_types
+from cdc.state.source_identity import Identity, Moment
+from cdc.state.table_view import TableView
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +40,7 @@ PLAIN = {
 
 
 @dataclass(slots=True)
-class _Told:
+class _Answer:
     """What was learned of one topic's table, and when."""
 
     table: SourceTable
@@ -43,13 +48,13 @@ class _Told:
     batch: int  # in which it was learned
 
 
-class Declarations:
+class CatalogColumns:
     """The declared columns of all topics of a mirror."""
 
     def __init__(self, config: MirrorConfig, dialect: Dialect) -> None:
         self._config = config
         self._dialect = dialect
-        self._told: dict[str, _Told] = {}
+        self._answers: dict[str, _Answer] = {}
         self._batch = 0
         self._asks = config.source.url is not None and dialect.columns is not None
         self._warned: set[tuple[str, str]] = set()
@@ -57,7 +62,7 @@ class Declarations:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics of which something was learned."""
-        return tuple(self._told)
+        return tuple(self._answers)
 
     def begin(self) -> None:
         """Begin a batch: what was learned before it may be out of date for its messages."""
@@ -65,13 +70,13 @@ class Declarations:
 
     def tells(self, topic: str) -> bool:
         """Whether the source's catalog tells the types of a topic's columns."""
-        return self._asks and topic in self._told
+        return self._asks and topic in self._answers
 
     def of(
         self, topic: str, table: Schema | None = None, memory: TypeMemory | None = None
     ) -> KnownColumns:
         """Give what the decoder may rely on; the types of a table that exists are kept."""
-        known = self._told.get(topic)
+        known = self._answers.get(topic)
         catalog = known.columns if known else ()
         plain = self._chosen(known.table, plain=True) if known else ()
         if table is None:
@@ -84,7 +89,7 @@ class Declarations:
 
     def defaults(self, topic: str) -> dict[tuple[str, SourceType], Any]:
         """Give what rows hold in columns that came after them, where the catalog tells it."""
-        known = self._told[topic].columns if topic in self._told else ()
+        known = self._answers[topic].columns if topic in self._answers else ()
         return {(column.name, column.type): column.default for column in known}
 
     def learn(self, topic: str, table: SourceTable, schemas: Iterable[SourceSchema]) -> bool:
@@ -94,14 +99,14 @@ class Declarations:
             MirrorError: The catalog does not tell; retryable if the database is down.
         """
         inferred = [schema for schema in schemas if schema.inferred]
-        told = self._told.get(topic)
+        told = self._answers.get(topic)
         known = {column.name for column in told.columns} if told else set()
         names = {n for s in inferred for n in (*(c.name for c in s.columns), *s.untyped)}
         if names <= known or (told is not None and told.batch == self._batch):
             return False
         if any(schema.form is Form.FLAT for schema in inferred) and table.database == table.server:
             table = replace(table, database="")  # a flat row does not name it
-        self._told[topic] = now = _Told(table, self._read(table), self._batch)
+        self._answers[topic] = now = _Answer(table, self._read(table), self._batch)
         if now.columns:
             logger.info("catalog table=%s columns=%d", table, len(now.columns))
         if told is None:
@@ -123,7 +128,7 @@ class Declarations:
         if not self._asks:
             return {}
         told = {
-            topic: self._told.get(topic) or _Told(table, (), self._batch - 1)
+            topic: self._answers.get(topic) or _Answer(table, (), self._batch - 1)
             for topic, table in tables.items()
         }
         late = {topic: known for topic, known in told.items() if known.batch != self._batch}
@@ -140,7 +145,7 @@ class Declarations:
                 continue
             if columns != known.columns:
                 logger.info("catalog table=%s columns=%d", known.table, len(columns))
-            self._told[topic] = _Told(known.table, columns, self._batch)
+            self._answers[topic] = _Answer(known.table, columns, self._batch)
         return refused
 
     def facts(self, table: SourceTable) -> Mapping[str, ColumnFacts]:
@@ -169,8 +174,8 @@ class Declarations:
     ) -> None:
         """Say once which of a table's columns have inferred types."""
         declared = set(declared)
-        if topic in self._told:
-            chosen = self._chosen(self._told[topic].table, plain=True)
+        if topic in self._answers:
+            chosen = self._chosen(self._answers[topic].table, plain=True)
             declared |= {column.name for column in chosen}
         new = [c for c in columns if c.name not in declared and (topic, c.name) not in self._warned]
         if new:
@@ -201,3 +206,64 @@ class Declarations:
             if kind is not None and (choice.semantic is None) == plain:
                 found.append(SourceColumn(name, kind))
         return tuple(found)
+
+
+class CatalogTables:
+    """Asks the catalog, and keeps its last answer."""
+
+    def __init__(self, config: MirrorConfig, dialect: Dialect) -> None:
+        self._url = config.source.url
+        self._dialect = dialect
+        self.found: SourceTables | None = None
+        self._looked = -math.inf
+
+    def look(self, newer_than: float = 0.0) -> SourceTables | None:
+        """Ask which tables there are now; None where nobody tells.
+
+        A catalog that does not answer is no reason to stop: nothing is concluded from it.
+
+        Args:
+            newer_than: How many seconds old an answer may be that serves as well.
+        """
+        if time.monotonic() - self._looked < newer_than:
+            return self.found
+        self._looked = time.monotonic()
+        self.found = None
+        if self._url is not None and self._dialect.tables is not None:
+            try:
+                self.found = self._dialect.tables(reveal(self._url))
+            except MirrorError as error:
+                logger.warning("catalog tells of no table: %s", error)
+        return self.found
+
+    def look_up(
+        self, known: Identity | None, table: SourceTable, dropped: Moment | None
+    ) -> SourceLookup:
+        """Tell from the last answer what became of a table."""
+        if self.found is None:
+            return SourceLookup(SourceTableState.UNKNOWN)
+        return look_up(
+            known,
+            table,
+            self.found,
+            lasting=self._dialect.lasting_identity,
+            dropped=dropped is not None,
+        )
+
+    def lookup_of(self, view: TableView) -> SourceLookup:
+        """Tell from the last answer what became of the source of a mirrored table."""
+        source = view.state.source
+        return self.look_up(source.identity, view.source, source.dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCatalog:
+    """The source's own catalog, as far as a run needs it."""
+
+    columns: CatalogColumns
+    tables: CatalogTables
+
+
+def open_source_catalog(config: MirrorConfig, dialect: Dialect) -> SourceCatalog:
+    """Prepare to ask; nothing is asked yet."""
+    return SourceCatalog(CatalogColumns(config, dialect), CatalogTables(config, dialect))
