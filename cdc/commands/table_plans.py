@@ -24,11 +24,11 @@ from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, Spread
 from cdc.model import (
     QUARANTINE,
     TOPIC_PROPERTY,
-    News,
     SchemaPlace,
     SourceSchema,
     SourceTable,
     TableName,
+    Unplanned,
 )
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
@@ -164,7 +164,7 @@ class TablePlanner:
         plan: TablePlan,
         name: TableName,
         rule: ResolvedRule,
-        news: News,
+        news: Unplanned,
         ranges: Mapping[int, OffsetRange],
         newest: SourceSchema | None,
     ) -> TablePlan:
@@ -224,7 +224,9 @@ class TablePlanner:
         former = former_key(table.properties, table.schema())
         return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY), former)
 
-    def _newest(self, sample: Record, news: News, latest: Sequence[Record]) -> SourceSchema | None:
+    def _newest(
+        self, sample: Record, news: Unplanned, latest: Sequence[Record]
+    ) -> SourceSchema | None:
         """Give the schema that the source had last."""
         known = schemas_in(sample)
         if latest and known is not None and all(schemas_in(record) == known for record in latest):

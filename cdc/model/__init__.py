@@ -56,8 +56,12 @@ from cdc.model.names import (
 )
 from cdc.model.reports import (
     BadRecord,
-    News,
+    Failed,
+    Outcome,
     PartitionReport,
+    Unplanned,
+    Unsent,
+    Written,
 )
 from cdc.model.source import (
     SchemaEvent,
@@ -100,12 +104,13 @@ __all__ = [
     "Cutoff",
     "CutoffCause",
     "Declared",
+    "Failed",
     "FileKind",
     "Form",
     "Ledger",
     "LiveFile",
-    "News",
     "Op",
+    "Outcome",
     "PartitionField",
     "PartitionMark",
     "PartitionReport",
@@ -117,6 +122,9 @@ __all__ = [
     "SourceType",
     "TableName",
     "TargetId",
+    "Unplanned",
+    "Unsent",
+    "Written",
     "WrittenFile",
     "cutoffs_in_order",
     "lane_of",

@@ -1,6 +1,5 @@
 """Batches without Kafka: messages in, real Spark and real Iceberg tables out."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
@@ -18,6 +17,7 @@ from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
 from connectors import DIALECTS
+from tests.spark.topic_log import MessageLog
 from tests.unit.messages import Message
 
 COLUMNS = pa.schema(
@@ -51,14 +51,11 @@ class Bench:
         self._catalog = catalog or config.name
         dialect = dialect or DIALECTS[config.source.connector]
         self.tables = Tables(config, dialect, IcebergCatalog(spark, self._catalog))
-        self.runner = BatchRunner(
-            spark, config.name, dialect, self.tables, self._reread, self._old_key, self._held
-        )
         self._batch: list[Message] = []
         # Records of earlier batches, for a batch that has to go back to them.
         self.topic: list[Message] = []
-        # The headers that say which key a row had before, by partition and offset.
-        self.old_keys: dict[tuple[int, int], bytes] = {}
+        self.log = MessageLog(lambda: [*self.topic, *self._batch], self.frame)
+        self.runner = BatchRunner(spark, config.name, dialect, self.tables, self.log)
 
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
@@ -90,28 +87,6 @@ class Bench:
         history = self.spark.table(f"{self._catalog}.{name}.snapshots").orderBy("committed_at")
         texts = [row.summary.get(LEDGER_PROPERTY) for row in history.collect()]
         return [Ledger.from_json(text) for text in texts if text]
-
-    def _reread(
-        self, first: Mapping[tuple[str, int], int], next_: Mapping[tuple[str, int], int]
-    ) -> DataFrame:
-        wanted = [
-            m
-            for m in (*self.topic, *self._batch)
-            if first.get((m.topic, m.partition), 1)
-            <= m.offset
-            < next_.get((m.topic, m.partition), 0)
-        ]
-        return self.frame(wanted)
-
-    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
-        offsets: dict[int, list[int]] = {}
-        for m in (*self.topic, *self._batch):
-            if m.topic == topic:
-                offsets.setdefault(m.partition, []).append(m.offset)
-        return {partition: (min(found), max(found) + 1) for partition, found in offsets.items()}
-
-    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
-        return self.old_keys.get((partition, offset))
 
     def frame(self, messages: list[Message]) -> DataFrame:
         """Give messages as Spark reads them from Kafka."""

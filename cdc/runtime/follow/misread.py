@@ -19,10 +19,10 @@ def misread(tables: Tables, reports: Iterable[TargetReports]) -> dict[TargetId, 
     Raises:
         SourceDownError: The database does not answer.
     """
-    bare = [report.id for report in reports if report.bare and report.id in tables]
-    refused = tables.declarations.ask({target[0]: tables[target].source for target in bare})
+    untold = [report.id for report in reports if report.schemaless and report.id in tables]
+    refused = tables.declarations.ask({target[0]: tables[target].source for target in untold})
     found: dict[TargetId, MirrorError | None] = {}
-    for target in bare:
+    for target in untold:
         try:
             if target[0] in refused:
                 raise refused[target[0]]

@@ -14,7 +14,7 @@ from cdc.config import MirrorConfig, SchemaChange
 from cdc.decode import named_by
 from cdc.dialect import Dialect
 from cdc.errors import AwaitedTableError, EndedTopicError, MirrorError, RenamedTableError
-from cdc.model import News, SourceTable, TargetId
+from cdc.model import SourceTable, TargetId, Unplanned
 from cdc.runtime.follow.table_fates import TableFates, is_read_up
 from cdc.runtime.follow.table_renames import TableRenames
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -40,7 +40,7 @@ class Told:
     """The first record of a topic, and what it tells."""
 
     record: Record
-    news: News
+    news: Unplanned
 
 
 class Lineage:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
-from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId, cutoffs_in_order
+from cdc.model import MISSING, OFFSET, PARTITION, SourceTable, TargetId, Unplanned, cutoffs_in_order
 from cdc.runtime.replay.newer_changes import Mask
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.open_tables import Tables
@@ -95,7 +95,7 @@ def read_changes(tables: Tables, target: TargetId, records: pa.Table, *, follow:
             parts = list(_decoded(records, plan.of_keys() if plan.table_key else plan))
         elif schemas:
             source = next(part.table for _, part in parts if part.table is not None)
-            tables.evolve(target, News(source, tuple(schemas)), _refuse_key)
+            tables.evolve(target, Unplanned(source, tuple(schemas)), _refuse_key)
             continue
         return _reading(records, parts)
     raise RestlessTopicError(target[0])

@@ -22,7 +22,8 @@ from cdc.dialect import Dialect
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
 from cdc.observe.replay_report import TableReplay, staying
-from cdc.runtime.replay.newer_changes import Mask, TopicLog, find_overtaken
+from cdc.runtime.replay.apply_records import ChosenRecords, apply_records
+from cdc.runtime.replay.newer_changes import Mask, find_overtaken
 from cdc.runtime.replay.quarantined_changes import (
     Place,
     Reading,
@@ -31,10 +32,11 @@ from cdc.runtime.replay.quarantined_changes import (
     read_tableless,
     source_of,
 )
-from cdc.runtime.stream.batch import MOST_CONFLICTS, BatchRunner
-from cdc.runtime.stream.record_access import OldKeys
+from cdc.runtime.stream.batch_tools import BatchTools
+from cdc.runtime.stream.commits import MOST_CONFLICTS
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.table_rows import TableRows
+from cdc.source.topic_log import TopicLog
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +73,6 @@ class Replayer:
         dialect: Dialect,
         tables: Tables,
         log: TopicLog,
-        old_keys: OldKeys,
         *,
         dry_run: bool = False,
         anyway: bool = False,
@@ -84,12 +85,11 @@ class Replayer:
             dialect: The source's.
             tables: The mirror's tables, none of them open.
             log: What Kafka has.
-            old_keys: Gives the key that a row had before, as for a batch.
             dry_run: Change nothing, and tell what would be done.
             anyway: Also apply records of which nobody can tell whether they are the newest.
         """
         self._spark, self._mirror, self._dialect = spark, mirror, dialect
-        self._tables, self._log, self._old_keys = tables, log, old_keys
+        self._tables, self._log = tables, log
         self._dry_run, self._anyway = dry_run, anyway
         self._rows = TableRows(spark, tables.catalog)
 
@@ -147,7 +147,7 @@ class Replayer:
         applied, overtaken = int(verdict.ready.sum()), int(verdict.overtaken.sum())
         if applied and not self._dry_run:
             chosen = records.filter(pa.array(verdict.ready))
-            account = self._runner(chosen).replay(self._frame(chosen), target)
+            account = apply_records(self._tools(chosen), self._frame(chosen), target)
             applied, overtaken = account.applied, overtaken + account.superseded
         if verdict.leaves.any() and not self._dry_run:
             leaving = records.filter(pa.array(verdict.leaves))
@@ -193,16 +193,10 @@ class Replayer:
             refused |= dict.fromkeys(unknown - old, LOST)
         return old - new, refused
 
-    def _runner(self, records: pa.Table) -> BatchRunner:
-        """Make a runner that reads the chosen records again where a batch reads Kafka again."""
-        return BatchRunner(
-            self._spark,
-            self._mirror,
-            self._dialect,
-            self._tables,
-            reread=lambda first, next_: self._frame(records),
-            old_keys=self._old_keys,
-        )
+    def _tools(self, records: pa.Table) -> BatchTools:
+        """Read the chosen records again where a batch reads Kafka again."""
+        log = ChosenRecords(lambda: self._frame(records), self._log)
+        return BatchTools.of(self._spark, self._mirror, self._dialect, self._tables, log)
 
     def _frame(self, records: pa.Table) -> DataFrame:
         """Give records as Kafka does; that they came when they were put aside is near enough."""

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import FrameType
 
 from pyspark.errors import StreamingQueryException
@@ -24,7 +23,6 @@ from tenacity import (
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, interval_seconds
-from cdc.decode import OLD_KEY_HEADER
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.follow.source_tables import Lineage
@@ -34,7 +32,8 @@ from cdc.runtime.stream.session import build_session
 from cdc.runtime.stream.start import starting_offsets
 from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.scratch import stream_folder
-from cdc.source.stream import open_stream, read_range
+from cdc.source.stream import open_stream
+from cdc.source.topic_log import KafkaLog
 from cdc.source.topics import open_topics
 from connectors import DIALECTS
 
@@ -120,9 +119,7 @@ class Mirror:
             self._config.name,
             self._dialect,
             tables,
-            reread=partial(read_range, self._spark, self._config),
-            old_keys=self._old_key,
-            held=self._held,
+            KafkaLog(self._spark, self._config),
         )
         self._failure = None
         self._pause.clear()
@@ -153,16 +150,6 @@ class Mirror:
                 self._unsettled = lineage.due
             finally:
                 self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
-
-    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
-        with open_topics(self._config.kafka.client_options()) as reader:
-            return reader.header(topic, partition, offset, OLD_KEY_HEADER)
-
-    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
-        with open_topics(self._config.kafka.client_options()) as reader:
-            partitions = {topic: reader.matching([topic])[topic]}
-            ranges = reader.ranges(partitions)
-        return {partition: (place.first, place.next) for (_, partition), place in ranges.items()}
 
     def _wait(self, query: StreamingQuery, tables: Tables, lineage: Lineage, *, once: bool) -> None:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first.

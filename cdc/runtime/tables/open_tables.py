@@ -24,18 +24,17 @@ from cdc.model import (
     KEY_FORMS_PROPERTY,
     MIRROR_PROPERTY,
     TOPIC_PROPERTY,
-    News,
     SchemaPlace,
     SourceSchema,
     SourceTable,
     TableName,
     TargetId,
+    Unplanned,
 )
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import wire_of
 from cdc.runtime.follow.evolution import Evolution, Settle, earliest
 from cdc.runtime.follow.source_watch import SourceWatch
-from cdc.runtime.stream.batch_plan import BatchPlan
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.folders import Folders
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -44,7 +43,7 @@ from cdc.runtime.tables.quarantine import Quarantine
 from cdc.runtime.tables.retired_topics import RetiredTopics
 from cdc.runtime.tables.scratch import index_folder
 from cdc.runtime.tables.table_properties import TABLE_PROPERTIES
-from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.target_plan import Findings, KeyRouting, TargetPlan
 from cdc.schema import (
     arrow_schema,
     iceberg_schema,
@@ -136,7 +135,7 @@ class Tables:
             for (topic, name), reason in self.parked.items()
         }
 
-    def admit(self, topic: str, news: News) -> None:
+    def admit(self, topic: str, news: Unplanned) -> None:
         """Open the tables of a topic at the start of a run, and create those that can be.
 
         What the first record says is told to new tables alone: it may be older than the others.
@@ -164,7 +163,7 @@ class Tables:
         """Open those tables of a topic that exist."""
         self._each_target(topic, source, lambda rule: self._open(topic, source, rule))
 
-    def evolve(self, target: TargetId, news: News, settle: Settle) -> None:
+    def evolve(self, target: TargetId, news: Unplanned, settle: Settle) -> None:
         """Create a topic's tables, or let one follow its source. Done twice, it is done once.
 
         Args:
@@ -208,7 +207,7 @@ class Tables:
         ]
 
     def plans(
-        self, batch: BatchPlan, only: Collection[TargetId] | None = None
+        self, findings: Mapping[TargetId, Findings], only: Collection[TargetId] | None = None
     ) -> dict[str, tuple[TargetPlan, ...]]:
         """Describe the tables, or some of them, to the write tasks of a batch."""
         plans: dict[str, tuple[TargetPlan, ...]] = {}
@@ -225,15 +224,10 @@ class Tables:
             plan = replace(
                 self._plan(mirrored),
                 marks=mirrored.marks,
-                rewinds=batch.rewinds.get(target, {}),
-                truncates=batch.truncates.get(target, ()),
                 quarantine=self.quarantine.plan(target),
-                rows=batch.rows.get(target),
-                moves=batch.moves.get(target, {}),
+                findings=findings.get(target, Findings()),
             )
-            if target in batch.settling:
-                plan = replace(plan, settling=True)
-            if target in batch.replayed:
+            if plan.findings.replayed:
                 plan = plan.for_replay(mirrored.index_plan(self._index_folder, always=True))
             known = plans.get(mirrored.topic, ())
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
@@ -274,11 +268,9 @@ class Tables:
                 key=mirrored.key or self._row_key(mirrored),
                 writer=FileWriter(table.data_location, schema, self._storage, *spec),
                 index=mirrored.index_plan(self._index_folder),
-                barrier=mirrored.ledger.pending_cutoff if mirrored.ledger else None,
+                pending_cutoff=mirrored.ledger.pending_cutoff if mirrored.ledger else None,
                 empty=table.empty,
-                width=mirrored.width,
-                key_forms=mirrored.key_forms,
-                mixed=mirrored.mixed,
+                routing=KeyRouting(mirrored.width, mirrored.mixed, mirrored.key_forms),
                 stale_rows=mirrored.table.properties.get(STALE_PROPERTY) == "true",
             )
         return mirrored.plan
@@ -323,7 +315,7 @@ class Tables:
     def _create(
         self,
         topic: str,
-        news: News,
+        news: Unplanned,
         rule: ResolvedRule,
         schema: SourceSchema,
         place: SchemaPlace,
@@ -375,14 +367,14 @@ class Tables:
             self._tables[target].plan = None
         return learned
 
-    def _arrive(self, topic: str, news: News, rule: ResolvedRule) -> None:
+    def _arrive(self, topic: str, news: Unplanned, rule: ResolvedRule) -> None:
         """Make a table, or open it: records that do not tell their types are read anew then."""
         assert news.table is not None
         if self._open(topic, news.table, rule) is None or not self.declarations.tells(topic):
             self._follow_all(topic, news, rule)
 
     def _follow_all(
-        self, topic: str, news: News, rule: ResolvedRule, settle: Settle | None = None
+        self, topic: str, news: Unplanned, rule: ResolvedRule, settle: Settle | None = None
     ) -> None:
         """Let one target follow all schemas; one that does not exist yet is created."""
         assert news.table is not None
