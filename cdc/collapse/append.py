@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from cdc.collapse.collapse import CollapsedChanges
-from cdc.model import PARTITION
+from cdc.model import OFFSET, PARTITION
 
 
 def log_rows(changes: pa.Table, partition: int) -> CollapsedChanges:
@@ -12,10 +12,8 @@ def log_rows(changes: pa.Table, partition: int) -> CollapsedChanges:
     Changes keep their columns of op, offset, position and time, and say what they still lack.
     """
     number = pa.repeat(pa.scalar(partition, pa.int32()), len(changes))
-    nothing = changes.slice(0, 0)
     return CollapsedChanges(
-        live=changes.append_column(pa.field(PARTITION, pa.int32()), number),
-        replaced=nothing,
-        deleted=nothing,
-        superseded=0,
+        rows=changes.append_column(pa.field(PARTITION, pa.int32()), number),
+        deleted_keys=changes.slice(0, 0),
+        applied=changes[OFFSET].to_numpy(),
     )

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.collapse.keys import Mask, first_and_last, in_offset_order, mask
-from cdc.model import MISSING, NO_POSITION, OP, POSITION, Op, PartitionMark
+from cdc.collapse.keys import Mask, Numbers, first_and_last, in_offset_order, mask
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, Op, PartitionMark
 
 
 @dataclass(frozen=True, slots=True)
 class CollapsedChanges:
     """The state in which a batch leaves each key it touches."""
 
-    live: pa.Table  # rows to add
-    replaced: pa.Table  # keys that may have a row in the table already
-    deleted: pa.Table  # of those, the keys that have no row any more
-    superseded: int
+    rows: pa.Table  # to add to the table
+    deleted_keys: pa.Table  # keys whose row in the table goes, if it has one
+    # The offsets of the changes that the rows and deletes come from; all others are superseded.
+    applied: Numbers
 
 
 def collapse(
@@ -26,7 +26,7 @@ def collapse(
     mark: PartitionMark | None,
     *,
     empty: bool,
-    exact_snapshot: bool = True,
+    inserts_are_new: bool = True,
     looked_up: bool = False,
 ) -> CollapsedChanges:
     """Keep the newest change of every key, and say which keys the table may hold already.
@@ -39,7 +39,7 @@ def collapse(
         key: The table's key columns; never empty.
         mark: How far this partition has been applied.
         empty: The table has no row, so that nothing can be replaced.
-        exact_snapshot: A row that the source's snapshot read never comes as an insert after it.
+        inserts_are_new: An insert after all that was applied is one of a row that is not there.
         looked_up: The table has been asked for what changes leave out. An update that still lacks
             something, and whose position is not new, was sent again after its row was deleted, and
             leaves nothing; its delete comes again too.
@@ -52,18 +52,11 @@ def collapse(
         known = pa.array(~_sent_again(newest, mark))
         first, newest = first.filter(known), newest.filter(known)
     gone = pc.equal(newest[OP], Op.DELETE)
-    live = newest.filter(pc.invert(gone))
+    rows, applied = newest.filter(pc.invert(gone)), newest[OFFSET].to_numpy()
     if empty:
-        nothing = newest.slice(0, 0).select(keys)
-        return CollapsedChanges(live, nothing, nothing, len(changes) - len(newest))
-    replaces = pc.invert(_is_new_row(changes.take(first), mark, exact_snapshot))
-    return CollapsedChanges(
-        live=live,
-        replaced=newest.filter(replaces).select(keys),
-        # An insert and a delete of the same new row leave nothing to delete.
-        deleted=newest.filter(pc.and_(gone, replaces)).select(keys),
-        superseded=len(changes) - len(newest),
-    )
+        return CollapsedChanges(rows, newest.slice(0, 0).select(keys), applied)
+    replaces = pc.invert(_is_new_row(changes.take(first), mark, inserts_are_new))
+    return CollapsedChanges(rows, newest.filter(replaces).select(keys), applied)
 
 
 def _sent_again(newest: pa.Table, mark: PartitionMark) -> Mask:
@@ -74,12 +67,12 @@ def _sent_again(newest: pa.Table, mark: PartitionMark) -> Mask:
 
 
 def _is_new_row(
-    first: pa.Table, mark: PartitionMark | None, exact_snapshot: bool
+    first: pa.Table, mark: PartitionMark | None, inserts_are_new: bool
 ) -> pa.ChunkedArray:
     """Tell inserts that cannot have been applied before from those that may be redelivered."""
     inserted = pc.equal(first[OP], Op.CREATE)
     if mark is None:
         return inserted
-    if not exact_snapshot:
+    if not inserts_are_new:
         return pa.chunked_array([pa.repeat(False, len(first))])
     return pc.and_(inserted, pc.greater(first[POSITION], mark.position))

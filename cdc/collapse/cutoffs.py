@@ -18,7 +18,7 @@ from cdc.model import NO_POSITION, OFFSET, OP, POSITION, TIME, Cutoff, Op
 
 BEFORE_ALL = -1  # an offset that no record has
 # What tells whether a cutoff is newer than a change.
-PLACE = (OFFSET, POSITION, TIME)
+STANDING = (OFFSET, POSITION, TIME)
 
 
 def after_cutoff(changes: pa.Table, partition: int, cutoff: Cutoff) -> pa.Table:
@@ -32,12 +32,13 @@ def after_cutoff(changes: pa.Table, partition: int, cutoff: Cutoff) -> pa.Table:
     return changes.filter(pa.array(~_wiped(changes, partition, cutoff)))
 
 
-def last_places(changes: pa.Table, key: Sequence[str]) -> pa.Table:
-    """Give the place of the last change of each key whose row then lives."""
-    return last_alive(changes, key).select([*key, *(n for n in PLACE if n in changes.column_names)])
+def survivors(changes: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Give where the last change of each key stands whose row then lives."""
+    standing = [name for name in STANDING if name in changes.column_names]
+    return _last_alive(changes, key).select([*key, *standing])
 
 
-def last_alive(changes: pa.Table, key: Sequence[str]) -> pa.Table:
+def _last_alive(changes: pa.Table, key: Sequence[str]) -> pa.Table:
     """Keep the last change of each key, without those after which the row is gone."""
     changes = in_offset_order(changes)
     _, last = first_and_last(changes, key)
@@ -76,7 +77,7 @@ def with_deletes_at(
     known = None if rows is None else _as_changes(rows, key, changes.schema, reread)
     for cutoff in cutoffs:
         before = changes.filter(pa.array(_wiped(changes, partition, cutoff)))
-        ended = [last_alive(before, key)]
+        ended = [_last_alive(before, key)]
         if known is not None:
             wiped = known.filter(pa.array(_wiped(known, partition, cutoff)))
             ended.append(_without(wiped, before, key))
@@ -127,7 +128,7 @@ def _deletes(ended: pa.Table, key: Sequence[str], cutoff: Cutoff) -> pa.Table:
 def _as_changes(
     rows: pa.Table, key: Sequence[str], schema: pa.Schema, reread: pa.Table | None
 ) -> pa.Table:
-    """Give for rows of the table the changes from which they come, by key and place alone."""
+    """Give for rows of the table the changes from which they come, by key and standing alone."""
     old = _as_keys(rows, key, schema)
     if reread is None:
         return old
@@ -136,9 +137,9 @@ def _as_changes(
 
 
 def _as_keys(rows: pa.Table, key: Sequence[str], schema: pa.Schema) -> pa.Table:
-    """Give rows the columns of changes; those without a place came before all others."""
+    """Give rows the columns of changes; those of an unknown offset came before all others."""
     fixed = {OFFSET: BEFORE_ALL, POSITION: NO_POSITION}
-    known = {*key, *(name for name in PLACE if name in rows.column_names)}
+    known = {*key, *(name for name in STANDING if name in rows.column_names)}
     columns = [
         rows[field.name].cast(field.type)
         if field.name in known

@@ -43,28 +43,27 @@ def fill(changes: pa.Table, key: Sequence[str], rows: pa.Table | None = None) ->
     order, keys = by_key(changes, key)
     deleted = mask(pc.is_in(changes[OP], ENDS))
     starts = mask(pc.is_in(changes[OP], STARTS))
-    names, left = _left_out(changes[MISSING].combine_chunks())
+    names, unsent = _unsent(changes[MISSING].combine_chunks())
     # A start finds no value beyond the last delete of its row, marked or not.
     end = _last(order, keys, deleted)
-    for place, name in enumerate(names):
-        unsent = left[place]
-        source = _last(order, keys, ~unsent)
+    for number, name in enumerate(names):
+        source = _last(order, keys, ~unsent[number])
         dead = deleted[source] | (starts & (ghosts[source] | (source < end)))
-        fillable = unsent & (source >= 0) & ~dead
+        fillable = unsent[number] & (source >= 0) & ~dead
         taken = np.where(fillable, source, np.arange(len(order)))
         filled = changes[name].combine_chunks().take(pa.array(taken))
         changes = changes.set_column(
             changes.column_names.index(name), changes.schema.field(name), filled
         )
-        left[place] = unsent & ~fillable
+        unsent[number] &= ~fillable
     changes = changes.slice(asked)
-    place = changes.column_names.index(MISSING)
-    if not left[:, asked:].any():
-        return changes.remove_column(place)
-    return changes.set_column(place, MISSING, _named(names, left[:, asked:]))
+    column = changes.column_names.index(MISSING)
+    if not unsent[:, asked:].any():
+        return changes.remove_column(column)
+    return changes.set_column(column, MISSING, _named(names, unsent[:, asked:]))
 
 
-def lacking(changes: pa.Table, key: Sequence[str]) -> pa.Table | None:
+def unsent_values(changes: pa.Table, key: Sequence[str]) -> pa.Table | None:
     """Give the keys of changes that still leave out a value, and the names of those, if any."""
     if MISSING not in changes.column_names:
         return None
@@ -72,25 +71,25 @@ def lacking(changes: pa.Table, key: Sequence[str]) -> pa.Table | None:
     return found.select([*key, MISSING]) if len(found) else None
 
 
-def _left_out(missing: pa.ListArray) -> tuple[list[str], Mask]:
+def _unsent(names_left_out: pa.ListArray) -> tuple[list[str], Mask]:
     """Give the names that occur, and for each of them which rows leave it out."""
-    flat = missing.flatten()
+    flat = names_left_out.flatten()
     names: list[str] = pc.unique(flat).to_pylist()
-    left = np.zeros((len(names), len(missing)), bool)
+    unsent = np.zeros((len(names), len(names_left_out)), bool)
     if names:
         codes = pc.index_in(flat, pa.array(names, flat.type)).to_numpy()
-        left[codes, pc.list_parent_indices(missing).to_numpy()] = True
-    return names, left
+        unsent[codes, pc.list_parent_indices(names_left_out).to_numpy()] = True
+    return names, unsent
 
 
-def _named(names: Sequence[str], left: Mask) -> pa.ListArray:
+def _named(names: Sequence[str], unsent: Mask) -> pa.ListArray:
     """Write down which names each row leaves out; null where it leaves out none."""
     by_name = np.argsort(np.array(names, object))
-    rows, places = np.nonzero(left[by_name].T)
-    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=left.shape[1]))])
-    values = pa.array(names, pa.string()).take(pa.array(by_name[places]))
+    rows, numbers = np.nonzero(unsent[by_name].T)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=unsent.shape[1]))])
+    values = pa.array(names, pa.string()).take(pa.array(by_name[numbers]))
     lists = pa.ListArray.from_arrays(pa.array(ends, pa.int32()), values)
-    return pc.if_else(pa.array(left.any(axis=0)), lists, pa.scalar(None, NAMES))
+    return pc.if_else(pa.array(unsent.any(axis=0)), lists, pa.scalar(None, NAMES))
 
 
 def _as_changes(rows: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -17,7 +17,6 @@ from cdc.collapse.keys import (
     Mask,
     Numbers,
     by_key,
-    count_records,
     first_and_last,
     in_offset_order,
     mask,
@@ -27,6 +26,7 @@ from cdc.model import (
     CURRENT,
     MISSING,
     NO_POSITION,
+    OFFSET,
     OP,
     POSITION,
     RESERVED,
@@ -63,37 +63,36 @@ def versions(
             sent again then makes its versions again.
 
     Returns:
-        As `live` the new versions and the closed ones of the table; as `replaced` the keys whose
+        As rows the new versions and the closed ones of the table; as deleted keys those whose
         current version in the table is now among the closed ones. Changes that stand for a
-        truncate are not counted.
+        truncate are not among the applied ones.
     """
     changes = in_offset_order(changes)
     timeline = _timeline(changes, key, mark, newest)
     counts, starts = _settled(timeline)
-    places = np.flatnonzero(counts)  # what makes, ends or is a version, by key and then by time
-    keys = timeline.keys[places]
+    indices = np.flatnonzero(counts)  # what makes, ends or is a version, by key and then by time
+    keys = timeline.keys[indices]
     followed = np.append(keys[1:] == keys[:-1], False) if len(keys) else np.zeros(0, bool)
-    starts = starts[places]
-    ends = np.append(starts[1:], 0)[: len(places)]
-    in_table, alive = timeline.in_table[places], ~timeline.gone[places]
-    rows = timeline.order[places]
+    starts = starts[indices]
+    ends = np.append(starts[1:], 0)[: len(indices)]
+    in_table, alive = timeline.in_table[indices], ~timeline.gone[indices]
+    rows = timeline.order[indices]
     out = np.flatnonzero(alive & (followed | ~in_table))
     validity = {
         VALID_FROM: pa.array(starts[out]).cast(MOMENT),
         VALID_TO: pa.array(ends[out], mask=~followed[out]).cast(MOMENT),
         CURRENT: pa.array(~followed[out]),
     }
-    live = timeline.rows.take(pa.array(rows[out]))
+    versions = timeline.rows.take(pa.array(rows[out]))
     for name, column in validity.items():
-        live = live.append_column(pa.field(name, column.type), column)
+        versions = versions.append_column(pa.field(name, column.type), column)
     closed = pa.array(rows[alive & followed & in_table])
-    replaced = timeline.rows.select(list(key)).take(closed)
+    counted = timeline.rows.select([OFFSET, OP]).take(pa.array(rows[~in_table]))
+    records = counted.filter(pc.not_equal(counted[OP], Op.TRUNCATE))
     return CollapsedChanges(
-        live=live,
-        replaced=replaced,
-        deleted=replaced.slice(0, 0),  # a closed version comes in place of each
-        superseded=count_records(changes)
-        - count_records(timeline.rows.select([OP]).take(pa.array(rows[~in_table]))),
+        rows=versions,
+        deleted_keys=timeline.rows.select(list(key)).take(closed),
+        applied=records[OFFSET].to_numpy(),
     )
 
 
@@ -110,10 +109,10 @@ class Timeline:
     """The table's last versions and the changes, by key; those of one key in their order."""
 
     rows: pa.Table  # versions of the table first, then the changes by offset
-    order: Numbers  # of all arrays below: which of the rows each place is
+    order: Numbers  # of all arrays below: which of the rows each entry is
     keys: Numbers
     moments: Numbers  # all times that occur, in order
-    ranks: Numbers  # which of them each place has
+    ranks: Numbers  # which of them each entry has
     gone: Mask  # after it the row is gone
     in_table: Mask
     again: Mask  # may have been sent again: its position is not new
@@ -150,7 +149,7 @@ def _timeline(
 
 
 def _ranked(times: Numbers) -> tuple[Numbers, Numbers]:
-    """Give the times that occur, in order, and for each time its place among them."""
+    """Give the times that occur, in order, and for each time its rank among them."""
     order = np.argsort(times, kind="stable")  # quick where they are nearly in order, as mostly
     ascending = times[order]
     new = np.append(True, ascending[1:] != ascending[:-1])[: len(times)]
@@ -184,7 +183,7 @@ def _settled(timeline: Timeline) -> tuple[Mask, Numbers]:
 
 
 def _before(keys: Numbers, taken: Mask) -> Numbers:
-    """Give for each place the last one of its key before it that is taken; -1 for none."""
+    """Give for each entry the last one of its key before it that is taken; -1 for none."""
     size = len(keys)
     last = np.maximum.accumulate(np.where(taken, np.arange(size), -1))
     before = np.append(-1, last[:-1])[:size]
@@ -197,16 +196,16 @@ def _idle(timeline: Timeline, before: Numbers) -> Mask:
     gone = timeline.gone
     was_gone = (before < 0) | gone[before]
     idle = gone & was_gone
-    places = np.flatnonzero(~gone & ~was_gone & ~timeline.in_table)
-    if len(places):
+    indices = np.flatnonzero(~gone & ~was_gone & ~timeline.in_table)
+    if len(indices):
         rows = timeline.rows
         names = [name for name in rows.column_names if not name.startswith(RESERVED)]
-        left, right = timeline.order[places], timeline.order[before[places]]
+        left, right = timeline.order[indices], timeline.order[before[indices]]
         same = same_values(rows.select(names), left, right)
         if MISSING in rows.column_names:  # what is not known may be anything
             whole = mask(rows[MISSING].is_null())
             same &= whole[left] & whole[right]
-        idle[places] = same
+        idle[indices] = same
     return idle
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cdc.model import OFFSET, OP, RESERVED, Op
+from cdc.model import OFFSET, RESERVED, Op
 
 ROW = RESERVED + "row"
 # Changes after which a row is gone; a truncate stands for one delete of each key that it hits.
@@ -65,11 +65,6 @@ def of_touched_keys(rows: pa.Table, changes: pa.Table, key: Sequence[str]) -> pa
     keys = pa.concat_tables([touched, rows.select(names).cast(touched.schema)])
     numbers = key_numbers(keys, key)
     return rows.filter(pa.array(np.isin(numbers[len(touched) :], numbers[: len(touched)])))
-
-
-def count_records(changes: pa.Table) -> int:
-    """Count the changes that are records of their own: not those that stand for a truncate."""
-    return len(changes) - int(mask(pc.equal(changes[OP], Op.TRUNCATE)).sum())
 
 
 def mask(column: pa.ChunkedArray | pa.Array) -> Mask:

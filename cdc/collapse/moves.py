@@ -14,7 +14,7 @@ from cdc.model import MISSING, OFFSET, OP, Op
 Key = Mapping[str, Any]
 
 
-def incomplete_inserts(changes: pa.Table) -> tuple[int, ...]:
+def unsent_inserts(changes: pa.Table) -> tuple[int, ...]:
     """Name the inserts that leave out values, by their offsets: only a change of key does so."""
     if MISSING not in changes.column_names:
         return ()
@@ -37,16 +37,16 @@ def take_over(
         rows: What the table has of the old keys, as for `fill`.
     """
     for offset in sorted(moves):
-        place = np.flatnonzero(
+        inserts = np.flatnonzero(
             mask(pc.and_(pc.equal(changes[OFFSET], offset), pc.equal(changes[OP], Op.CREATE)))
         )
-        if not len(place) or MISSING not in changes.column_names:
+        if not len(inserts) or MISSING not in changes.column_names:
             continue
-        names = changes[MISSING][int(place[0])].as_py() or []
+        names = changes[MISSING][int(inserts[0])].as_py() or []
         donor = _last_state(changes, key, moves[offset], offset, rows, names)
         if donor is None:
             continue
-        here = pa.array(np.isin(np.arange(len(changes)), place))
+        here = pa.array(np.isin(np.arange(len(changes)), inserts))
         for name in names:
             column = pc.if_else(here, donor[name], changes[name])
             changes = changes.set_column(

@@ -78,17 +78,17 @@ def without_applied(changes: pa.Table, key: Sequence[str], newest: pa.Table) -> 
     final = changes.take(last).combine_chunks()
     known = as_rows(newest, changes.schema)
     numbers = key_numbers(pa.concat_tables([final.select(names), known.select(names)]), key)
-    places = np.full(int(numbers.max()) + 1, NONE)
-    places[numbers[len(final) :]] = np.arange(len(newest))
-    place = places[numbers[: len(final)]]
-    found = np.flatnonzero(place != NONE)
+    versions = np.full(int(numbers.max()) + 1, NONE)
+    versions[numbers[len(final) :]] = np.arange(len(newest))
+    index = versions[numbers[: len(final)]]
+    found = np.flatnonzero(index != NONE)
     gone = mask(pc.is_in(final[OP], ENDS))[found]
-    current = mask(newest[CURRENT])[place[found]]
+    current = mask(newest[CURRENT])[index[found]]
     moments = micros(final[TIME])[found]
-    since, until = (micros(newest[name])[place[found]] for name in (VALID_FROM, VALID_TO))
+    since, until = (micros(newest[name])[index[found]] for name in (VALID_FROM, VALID_TO))
     ended = gone & ~current & (until >= moments)
     stands = ~gone & current & (since >= moments)
-    stands &= _same(final, known, found, place[found])
+    stands &= _same(final, known, found, index[found])
     applied = np.zeros(len(final), bool)
     applied[found] = ended | stands
     of_keys = key_numbers(changes, key)

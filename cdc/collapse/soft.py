@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 
 from cdc.collapse.collapse import CollapsedChanges
 from cdc.collapse.fill import NAMES
-from cdc.collapse.keys import ENDS, count_records, first_and_last, in_offset_order, mask
-from cdc.model import DELETED, MISSING, OP, RESERVED
+from cdc.collapse.keys import ENDS, first_and_last, in_offset_order, mask
+from cdc.model import DELETED, MISSING, OFFSET, OP, RESERVED
 
 
 def mark_deletes(changes: pa.Table, key: Sequence[str]) -> pa.Table:
@@ -46,8 +46,7 @@ def collapse_soft(
             something is one of a row that never came, and leaves nothing.
 
     Returns:
-        What to write. Rows that still lack values say so: they have to be looked up. Changes that
-        stand for a truncate are not counted.
+        What to write. Rows that still lack values say so: they have to be looked up.
     """
     changes = in_offset_order(changes)
     _, last = first_and_last(changes, key)
@@ -60,10 +59,8 @@ def collapse_soft(
         newest.column_names.index(DELETED), pa.field(DELETED, pa.bool_()), gone
     )
     keys = newest.select(list(key))
-    nothing = keys.slice(0, 0)
     return CollapsedChanges(
-        live=marked,
-        replaced=nothing if empty else keys,
-        deleted=nothing,
-        superseded=count_records(changes) - len(newest),
+        rows=marked,
+        deleted_keys=keys.slice(0, 0) if empty else keys,
+        applied=newest[OFFSET].to_numpy(),
     )

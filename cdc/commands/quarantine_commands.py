@@ -1,22 +1,17 @@
 """`quarantine replay` and `quarantine drop`, with Spark and Kafka around them."""
 
-from collections.abc import Iterable
-from functools import partial
-
 from pyspark.sql import SparkSession
 
 from cdc.commands.quarantine_view import Chosen
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
-from cdc.decode import OLD_KEY_HEADER
 from cdc.observe.replay_report import ReplayReport
 from cdc.runtime.follow.context import open_context
-from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer
 from cdc.runtime.stream.session import build_session
 from cdc.runtime.tables.quarantine import Quarantine
-from cdc.source.stream import read_range
-from cdc.source.topics import OffsetRange, open_topics
+from cdc.source.topic_log import KafkaLog
+from cdc.source.topics import open_topics
 from connectors import DIALECTS
 
 
@@ -46,21 +41,10 @@ def open_replayer(
     """Prepare a replay in a session that is there."""
     dialect = DIALECTS[config.source.connector]
 
-    def held(topic: str, partitions: Iterable[int]) -> dict[int, OffsetRange]:
-        with open_topics(config.kafka.client_options()) as reader:
-            there = reader.matching([topic]).get(topic, ())
-            ranges = reader.ranges({topic: [p for p in partitions if p in there]})
-        return {partition: place for (_, partition), place in ranges.items()}
-
-    def old_key(topic: str, partition: int, offset: int) -> bytes | None:
-        with open_topics(config.kafka.client_options()) as reader:
-            return reader.header(topic, partition, offset, OLD_KEY_HEADER)
-
     return Replayer(
         spark,
         open_context(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
-        TopicLog(held, partial(read_range, spark, config)),
-        old_key,
+        KafkaLog(spark, config),
         anyway=anyway,
     )
 

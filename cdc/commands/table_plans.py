@@ -22,7 +22,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.decode import named_by
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
-from cdc.model import News, SchemaPlace, SourceSchema, SourceTable, TableName
+from cdc.model import SchemaPlace, SourceSchema, SourceTable, TableName, Unplanned
 from cdc.runtime.follow.actions import Action, Create, Park, Rename, action_text
 from cdc.runtime.follow.column_decisions import ColumnDecisions
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
@@ -212,7 +212,7 @@ class TablePlanner:
         plan: TablePlan,
         name: TableName,
         rule: ResolvedRule,
-        news: News,
+        news: Unplanned,
         ranges: Mapping[int, OffsetRange],
         newest: tuple[SourceSchema, SchemaPlace] | None,
     ) -> TablePlan:
@@ -245,7 +245,7 @@ class TablePlanner:
         return [] if action is None else [action]
 
     def _column_actions(
-        self, view: TableView, news: News, newest: tuple[SourceSchema, SchemaPlace] | None
+        self, view: TableView, news: Unplanned, newest: tuple[SourceSchema, SchemaPlace] | None
     ) -> list[Action]:
         schema, place = newest or (news.schemas[0], news.places[news.schemas[0]])
         try:
@@ -276,7 +276,7 @@ class TablePlanner:
         return self._load(name) is not None
 
     def _newest(
-        self, sample: Record, news: News, latest: Sequence[Record]
+        self, sample: Record, news: Unplanned, latest: Sequence[Record]
     ) -> tuple[SourceSchema, SchemaPlace] | None:
         """Give the schema that the source had last, and where it was met."""
         known = schemas_in(sample)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cdc.index.data_rows import OpenFile, row_groups
 from cdc.index.key_codes import Codes, KeyCoder, field_id
@@ -44,7 +43,6 @@ class KeyIndex:
         open_file: OpenFile,
         *,
         only: pa.Field | None = None,
-        only_where: bool = True,
     ) -> None:
         """Use the index of one table.
 
@@ -52,17 +50,16 @@ class KeyIndex:
             folder: A local folder for this table alone.
             schema: The key columns as the table has them now, with their field ids in the metadata.
             open_file: Opens a data file by its path.
-            only: A boolean column: rows where it is not `only_where` are not in the index.
-            only_where: True or false.
+            only: A boolean column: rows where it is not true are not in the index.
 
         Raises:
             UnindexableKeyError: A key column has a type that no index can hold.
         """
         self._coder = KeyCoder(schema, load_secret(folder))
-        self._only, self._only_where = only, only_where
+        self._only = only
         self._open = open_file
         self._columns = schema if only is None else schema.append(only)
-        chosen = "" if only is None else f" only {field_id(only)}={only_where}"
+        chosen = "" if only is None else f" only {field_id(only)}=True"
         self._store = RunStore(folder, self._coder.signature + chosen)
 
     def add(self, path: str, rows: pa.Table) -> None:
@@ -76,7 +73,7 @@ class KeyIndex:
         """
         self._store.keep(self._run(path, [rows]))
 
-    def find(self, keys: pa.Table, files: Sequence[LiveFile], lane: int) -> Found:
+    def find(self, keys: pa.Table, files: Sequence[LiveFile], lane: int | None) -> Found:
         """Find the newest row of each key.
 
         Of all live files that hold a key, those of the greatest sequence answer, each with all of
@@ -87,7 +84,7 @@ class KeyIndex:
             keys: The key columns, no key twice.
             files: All live data files of the table.
             lane: The Kafka partition that the keys came through: of the other partitions' files
-                none is looked at.
+                none is looked at. None for keys of all partitions: only of files that may hold any.
         """
         codes = self._coder.codes(keys)
         order = np.argsort(codes.primary)
@@ -97,7 +94,7 @@ class KeyIndex:
             return _newest([], order)
         sought = codes.take(order)
         hits: list[Hits] = []
-        for owner in (lane, None):
+        for owner in dict.fromkeys((lane, None)):
             live = {f.path: (i, f) for i, f in enumerate(files) if f.lane == owner and f.rows}
             hits += [probe(unit, sought) for unit in self._units(owner, live, files)]
         return _newest(hits, order)
@@ -168,8 +165,7 @@ class KeyIndex:
         for part in parts:
             codes.append(self._coder.codes(part))
             if self._only is not None:
-                chosen = pc.equal(part[self._only.name], self._only_where).fill_null(False)
-                indexed.append(chosen.to_numpy())
+                indexed.append(part[self._only.name].fill_null(False).to_numpy())
         whole = Codes.joined(codes)
         file = IndexedFile(path, len(whole))
         return run_of_file(file, whole, np.concatenate(indexed) if indexed else None)

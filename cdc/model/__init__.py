@@ -40,8 +40,12 @@ from cdc.model.names import (
 )
 from cdc.model.reports import (
     BadRecord,
-    News,
+    Failed,
+    Outcome,
     PartitionReport,
+    Unplanned,
+    Unsent,
+    Written,
 )
 from cdc.model.source import (
     SchemaEvent,
@@ -69,11 +73,12 @@ __all__ = [
     "BadRecord",
     "Cutoff",
     "CutoffCause",
+    "Failed",
     "FileKind",
     "Form",
     "LiveFile",
-    "News",
     "Op",
+    "Outcome",
     "PartitionField",
     "PartitionMark",
     "PartitionReport",
@@ -85,6 +90,9 @@ __all__ = [
     "SourceType",
     "TableName",
     "TargetId",
+    "Unplanned",
+    "Unsent",
+    "Written",
     "WrittenFile",
     "cutoffs_in_order",
     "lane_of",

@@ -32,6 +32,7 @@ import pyarrow.parquet as pq
 
 from cdc.config import MirrorConfig
 from cdc.config.load import parse_config
+from tests.spark.topic_log import MessageLog
 from tests.unit.messages import Message, Table, column, decimal, decimal_column, delete, update
 
 FORMS = {
@@ -286,9 +287,9 @@ class Mirror:
 
         config, dialect = _config(folder, form, source.table), DIALECTS["postgres"]
         context = open_context(config, dialect, IcebergCatalog(spark, config.name))
-        again = lambda first, next_: self._frame()  # noqa: E731
+        log = MessageLog(list, lambda _: self._frame())
         self._spark = spark
-        self._runner = BatchRunner(spark, context, again)
+        self._runner = BatchRunner(spark, context, log)
         self._files: list[str] = []
 
     def apply(self, files: list[str]) -> float:

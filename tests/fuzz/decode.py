@@ -18,10 +18,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from cdc.decode import DecodePlan, TargetTable, Wire
-from cdc.errors import MirrorError
-from cdc.model import News, PartitionReport, SourceSchema
+from cdc.errors import AccountError, MirrorError
+from cdc.model import (
+    Failed,
+    PartitionReport,
+    SourceSchema,
+    Unplanned,
+    Written,
+)
 from cdc.model.column_types import known_columns
-from cdc.runtime.task.target_plan import QuarantinePlan, TargetPlan
+from cdc.runtime.task.target_plan import KeyRouting, QuarantinePlan, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
     arrow_schema,
@@ -64,12 +70,12 @@ class Target:
         self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, wire))
         for message in messages:
             report = self.run([message])
-            if report.news is not None:
-                self.plan = self.follow(report.news)
+            if isinstance(report.outcome, Unplanned):
+                self.plan = self.follow(report.outcome)
 
-    def follow(self, news: News) -> TargetPlan:
+    def follow(self, unplanned: Unplanned) -> TargetPlan:
         """Do as the driver would: create, add columns, or refuse."""
-        known = dict.fromkeys([*self.known, *news.schemas])
+        known = dict.fromkeys([*self.known, *unplanned.schemas])
         if all(schema.inferred for schema in known):
             known = dict.fromkeys(joined(known))
         first = next(iter(known))
@@ -92,7 +98,7 @@ class Target:
         return TargetPlan(
             decode=decode,
             key=key,
-            width=1,
+            routing=KeyRouting(1),
             writer=FileWriter(f"{self.folder}/rows", arrow, {}),
             quarantine=QuarantinePlan(FileWriter(f"{self.folder}/bad", bad, {})),
         )
@@ -115,27 +121,27 @@ class SchemaRefusedError(MirrorError):
 
 def classify(target: Target, message: Message, out: Outcomes) -> None:
     """Let a task have one damaged message by itself, and see what becomes of it."""
-    report = target.run([message])
-    if report.news is not None and report.news.truncates:
+    outcome = target.run([message]).outcome
+    if isinstance(outcome, Unplanned) and outcome.truncates:
         out.counts["applied"] += 1  # a truncate: the driver plans it and the rest is done again
         return
-    if report.news is not None:
+    if isinstance(outcome, Unplanned):
         known = target.known
         try:
-            report = target.run([message], target.follow(report.news))
+            outcome = target.run([message], target.follow(outcome)).outcome
         except MirrorError as error:
             out.counts["named error"] += 1
             out.errors[type(error).__name__] += 1
             return
         finally:
             target.known = known
-    if report.failure is not None:
+    if isinstance(outcome, Failed) and not isinstance(outcome.error, AccountError):
         out.counts["named error"] += 1
-        out.errors[type(report.failure).__name__] += 1
-    elif not report.account.balanced or report.account.read != 1:
-        out.faults.append(f"{report.account} for {message.value!r:.300}")
+        out.errors[type(outcome.error).__name__] += 1
+    elif not isinstance(outcome, Written) or outcome.account.read != 1:
+        out.faults.append(f"{outcome} for {message.value!r:.300}")
     else:
-        out.counts["quarantined" if report.account.quarantined else "applied"] += 1
+        out.counts["quarantined" if outcome.account.quarantined else "applied"] += 1
 
 
 def run(formats: str, seed: int, count: int) -> Outcomes:
@@ -170,9 +176,9 @@ def _batch(target: Target, good: list[Message], dice: random.Random, out: Outcom
             message = _damaged(message, dice)
             damaged.append(message)
         messages.append(message)
-    report = target.run(messages)
-    if report.failure is None and report.news is None:
-        account = report.account
+    outcome = target.run(messages).outcome
+    if isinstance(outcome, Written):
+        account = outcome.account
         if not account.balanced or account.read != BATCH:
             out.faults.append(str(account))
         out.counts["quarantined"] += account.quarantined

@@ -2,8 +2,8 @@
 
     python -m tests.integration.dying before|after STEP BATCH run CONFIG --once
 
-STEP is a method of the batch runner, as its docstring numbers them, or a step in which a table is
-renamed; BATCH counts its calls from 1.
+STEP is a step of a batch, as its docstring numbers them, or one in which a table is renamed; BATCH
+counts its calls from 1.
 """
 
 import os
@@ -14,13 +14,15 @@ from typing import Any
 from cdc.cli import main
 from cdc.runtime.follow.renamed_tables import RenamedTables
 from cdc.runtime.stream.batch import BatchRunner
+from cdc.runtime.stream.commits import Commits
+from cdc.runtime.stream.passes import Passes
 from cdc.runtime.tables.table_commit import TableCommit
 
 STEPS = {
-    "1 plan": (BatchRunner, "_plan"),
-    "2 write": (BatchRunner, "_write"),
-    "3 evolve": (BatchRunner, "_evolve"),
-    "4 commit": (BatchRunner, "_commit"),
+    "1 begin": (BatchRunner, "_begin"),
+    "2 write": (Passes, "write"),
+    "3 follow": (Passes, "follow"),
+    "4 commit": (Commits, "commit"),
     "4 commit of one table": (TableCommit, "__call__"),
     "5 observe": (BatchRunner, "_observe"),
 }

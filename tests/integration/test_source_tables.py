@@ -30,7 +30,7 @@ CONNECTORS = ["postgres", "mariadb"]
 # What a rule makes of a change does not depend on the database that told it.
 ON_POSTGRES = pytest.mark.parametrize("shop", ["postgres"], indirect=True)
 ON_MARIADB = pytest.mark.parametrize("shop", ["mariadb"], indirect=True)
-NEVER = ("after", "1 plan", "1000000")  # a death that does not come
+NEVER = ("after", "1 begin", "1000000")  # a death that does not come
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from cdc.runtime.tables.mirrored_table import MirroredTable, note_partitions
 from cdc.state.ledger import Ledger
 from cdc.state.names import LEDGER_PROPERTY
 from connectors import DIALECTS
+from tests.spark.topic_log import MessageLog
 from tests.unit.messages import Message
 
 COLUMNS = pa.schema(
@@ -55,25 +56,21 @@ class Bench:
         dialect = dialect or DIALECTS[config.source.connector]
         self.context = open_context(config, dialect, IcebergCatalog(spark, self._catalog))
         self.tables = self.context.tables
-        self.runner = self._runner()
         self._batch: list[Message] = []
         # Records of earlier batches, for a batch that has to go back to them.
         self.topic: list[Message] = []
-        # The headers that say which key a row had before, by partition and offset.
-        self.old_keys: dict[tuple[int, int], bytes] = {}
+        self.log = MessageLog(lambda: [*self.topic, *self._batch], self.frame)
+        self.runner = BatchRunner(spark, self.context, self.log)
 
     def read_as(self, wire: Wire) -> None:
         """Read messages from now on as another config would."""
         self.context = replace(self.context, wire=wire)
-        self.runner = self._runner()
+        self.runner = BatchRunner(self.spark, self.context, self.log)
 
     def note_partitions(self, topic: str, ends: Mapping[int, int]) -> None:
         """Let the tables of a topic know of its partitions, as a start does."""
         for target in self.tables.of_topic(topic):
             note_partitions(self.tables[target], ends)
-
-    def _runner(self) -> BatchRunner:
-        return BatchRunner(self.spark, self.context, self._reread, self._old_key, self._held)
 
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
@@ -105,28 +102,6 @@ class Bench:
         history = self.spark.table(f"{self._catalog}.{name}.snapshots").orderBy("committed_at")
         texts = [row.summary.get(LEDGER_PROPERTY) for row in history.collect()]
         return [Ledger.from_json(text) for text in texts if text]
-
-    def _reread(
-        self, first: Mapping[tuple[str, int], int], next_: Mapping[tuple[str, int], int]
-    ) -> DataFrame:
-        wanted = [
-            m
-            for m in (*self.topic, *self._batch)
-            if first.get((m.topic, m.partition), 1)
-            <= m.offset
-            < next_.get((m.topic, m.partition), 0)
-        ]
-        return self.frame(wanted)
-
-    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
-        offsets: dict[int, list[int]] = {}
-        for m in (*self.topic, *self._batch):
-            if m.topic == topic:
-                offsets.setdefault(m.partition, []).append(m.offset)
-        return {partition: (min(found), max(found) + 1) for partition, found in offsets.items()}
-
-    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
-        return self.old_keys.get((partition, offset))
 
     def frame(self, messages: list[Message]) -> DataFrame:
         """Give messages as Spark reads them from Kafka."""

@@ -1,26 +1,22 @@
 """Replays without Kafka: the records of a bench are what Kafka would have."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, RecordFormat
 from cdc.decode import Wire
 from cdc.observe.replay_report import TableReplay
 from cdc.runtime.follow.context import open_context
-from cdc.runtime.replay.newer_changes import TopicLog
 from cdc.runtime.replay.replay import Replayer
-from cdc.runtime.stream.record_access import no_old_keys
-from cdc.source.topics import OffsetRange
 from cdc.state.names import QUARANTINE
 from connectors import DIALECTS
 from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.topic_log import MessageLog
 from tests.unit.messages import Message, Table
-
-Offsets = Mapping[tuple[str, int], int]
 
 
 class ReplayBench:
@@ -47,9 +43,7 @@ class ReplayBench:
             anyway: As for the command.
         """
         self.bench = bench
-        self.reads: list[tuple[Offsets, Offsets]] = []
-        self._records = kafka
-        self._first = first
+        self.log = MessageLog(lambda: kafka, bench.frame, first)
         dialect = DIALECTS[config.source.connector]
         catalog = IcebergCatalog(bench.spark, config.name)
         self.context = open_context(config, dialect, catalog, dry_run=dry_run)
@@ -57,8 +51,7 @@ class ReplayBench:
         self.replayer = Replayer(
             bench.spark,
             self.context,
-            TopicLog(self._held, self._read),
-            no_old_keys,
+            self.log,
             anyway=anyway,
         )
 
@@ -66,28 +59,6 @@ class ReplayBench:
         """Replay the records of one table."""
         (outcome,) = self.replayer.run(f"{table.server}.{name}")
         return outcome
-
-    @property
-    def _kafka(self) -> list[Message]:
-        return [message for message in self._records if message.offset >= self._first]
-
-    def _held(self, topic: str, partitions: Iterable[int]) -> dict[int, OffsetRange]:
-        ends: dict[int, int] = {}
-        for m in self._kafka:
-            if m.topic == topic:
-                ends[m.partition] = max(ends.get(m.partition, 0), m.offset + 1)
-        return {p: OffsetRange(self._first, ends[p]) for p in partitions if p in ends}
-
-    def _read(self, first: Offsets, next_: Offsets) -> DataFrame:
-        self.reads.append((first, next_))
-        wanted = [
-            m
-            for m in self._kafka
-            if first.get((m.topic, m.partition), 1)
-            <= m.offset
-            < next_.get((m.topic, m.partition), 0)
-        ]
-        return self.bench.frame(wanted)
 
 
 def waiting(bench: Bench, table: Table) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from cdc.errors import CommitConflictError, TooManyBadRecordsError
 from cdc.model import Account
+from cdc.runtime.tables.table_commit import TableCommit
 from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
@@ -62,7 +63,7 @@ def test_batch_cut_off_behind_the_quarantine_does_not_fill_it_twice(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench.runner, "_table_commit", cut_off)
+        patch.setattr(TableCommit, "__call__", cut_off)
         with pytest.raises(KeyboardInterrupt):
             bench.apply(*batch)
     later = [

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from cdc.errors import ForeignTableError
 from cdc.model import Account
+from cdc.runtime.tables.table_commit import TableCommit
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Table, delete, insert, update
@@ -54,16 +55,16 @@ def test_a_target_that_lags_gets_what_it_lacks_and_the_other_nothing_twice(
 ) -> None:
     bench.apply(insert({"id": 1, "name": "a"}, table=table, offset=0))
     now, lean = bench.tables.of_topic(table.topic)
-    commit = bench.runner._table_commit
+    commit = TableCommit.__call__
 
-    def fail(mirrored, report, truncate):  # type: ignore[no-untyped-def]
+    def fail(self, mirrored, report, cutoffs):  # type: ignore[no-untyped-def]
         if report.id == lean:
             raise KeyboardInterrupt
-        commit(mirrored, report, truncate)
+        commit(self, mirrored, report, cutoffs)
 
     batch = [update({"id": 1, "name": "b"}, table=table, offset=1)]
     with monkeypatch.context() as patch:
-        patch.setattr(bench.runner, "_table_commit", fail)
+        patch.setattr(TableCommit, "__call__", fail)
         with pytest.raises(KeyboardInterrupt):
             bench.apply(*batch)
     before = bench.snapshots(f"{table.server}.orders_now")

@@ -325,7 +325,7 @@ def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]
     if decoded.truncates:
         changes = after_cutoff(changes, 0, decoded.truncates[-1])
     key = list(plan.key)
-    live = collapse(changes, key, None, empty=False).live
+    live = collapse(changes, key, None, empty=False).rows
     rows = live.drop([name for name in live.column_names if name.startswith(RESERVED)]).to_pylist()
     return sorted(rows, key=lambda row: [str(row[name]) for name in key])
 

@@ -58,7 +58,7 @@ def rows_left(messages: list[Message], plan: DecodePlan) -> dict[tuple[Any, ...]
     changes = fill(pa.concat_tables(decoded.changes, promote_options="default"), key)
     if decoded.truncates:
         changes = after_cutoff(changes, 0, decoded.truncates[-1])
-    live = collapse(changes, key, None, empty=False).live
+    live = collapse(changes, key, None, empty=False).rows
     kept = live.drop([name for name in live.column_names if name.startswith(RESERVED)])
     return {tuple(row[name] for name in key): row for row in kept.to_pylist()}
 

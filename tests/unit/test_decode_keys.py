@@ -134,7 +134,7 @@ def test_a_key_of_any_type_is_the_same_in_every_change(name: str, form: str, cop
     found = list(zip(changes["k"].to_pylist(), changes[OP].to_pylist(), strict=True))
     assert found == expected * copies
     collapsed = collapse(changes, plan.key, None, empty=False)
-    assert len(collapsed.live) == 0
+    assert len(collapsed.rows) == 0
 
 
 def test_every_type_that_the_mirror_has_is_tried_as_a_key() -> None:
@@ -160,7 +160,7 @@ def test_a_key_of_all_types_together_is_told_apart_by_each(form: str) -> None:
 
     changes, plan = changes_of(messages, form)
 
-    live = collapse(changes, plan.key, None, empty=False).live
+    live = collapse(changes, plan.key, None, empty=False).rows
     assert sorted(live["note"].to_pylist(), key=int) == [str(n + 1) for n in range(len(others))]
 
 
@@ -180,7 +180,7 @@ def test_null_is_one_key_where_the_source_allows_it(form: str) -> None:
     assert [field.nullable for field in plan.table.schema] == [False, True]
     assert changes.select(["a", "b", OP]).to_pylist()[3] == {"a": 1, "b": None, OP: "d"}
     collapsed = collapse(changes, plan.key, None, empty=False)
-    assert collapsed.live["b"].to_pylist() == ["x"]
+    assert collapsed.rows["b"].to_pylist() == ["x"]
 
 
 def test_keys_without_a_schema_are_told_apart_by_their_columns() -> None:

@@ -19,8 +19,8 @@ from cdc.decode.json_payloads import read_payloads
 from cdc.errors import (
     ManyTablesError,
 )
-from cdc.model import MISSING, BadRecord, PartitionReport
-from cdc.runtime.task.target_plan import TargetPlan
+from cdc.model import MISSING, BadRecord, Failed, Outcome, PartitionReport, Unplanned, Written
+from cdc.runtime.task.target_plan import KeyRouting, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.write import FileWriter
 from connectors import DIALECTS
@@ -72,15 +72,15 @@ def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
     return message
 
 
-def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> PartitionReport:
+def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> Outcome:
     assert plan.table is not None
     key = tuple(field.name for field in plan.table.schema if not field.nullable)
     writer = FileWriter(str(folder), plan.table.schema, {})
-    topic = TargetPlan(decode=plan, key=key, writer=writer, width=1)
+    topic = TargetPlan(decode=plan, key=key, writer=writer, routing=KeyRouting(1))
     task = WriteTask(POSTGRES, {plan.topic: (topic,)}, frozenset())
     (batch,) = task([record_batch(batch) for batch in batches])
     report: PartitionReport = pickle.loads(batch.column(0)[0].as_py())
-    return report
+    return report.outcome
 
 
 # A message that brings the process down, or another exception than a deliberate one.
@@ -182,9 +182,10 @@ def test_a_date_of_any_year_may_be_a_key(days: int, tmp_path: Path) -> None:
     block = column("id", "int32", optional=False, logical="io.debezium.time.Date")
     message = insert({"id": days, "v": "x"}, table=Table((block, column("v", "string"))))
 
-    report = write(tmp_path, planned([message], POSTGRES), [message])
+    outcome = write(tmp_path, planned([message], POSTGRES), [message])
 
-    assert report.account.applied == 1
+    assert isinstance(outcome, Written)
+    assert outcome.account.applied == 1
 
 
 # Values that are wrong in the table without a word.
@@ -260,9 +261,10 @@ def test_a_change_that_does_not_say_its_table_is_refused() -> None:
 def test_two_tables_in_two_chunks_of_a_topic_are_refused(tmp_path: Path) -> None:
     other = insert({"id": 1, "name": "z"}, table=Table(name="invoices"), offset=11)
 
-    report = write(tmp_path, PLAN, [GOOD], [replace(other, topic=GOOD.topic)])
+    outcome = write(tmp_path, PLAN, [GOOD], [replace(other, topic=GOOD.topic)])
 
-    assert isinstance(report.failure, ManyTablesError)
+    assert isinstance(outcome, Failed)
+    assert isinstance(outcome.error, ManyTablesError)
 
 
 def test_every_truncate_of_a_batch_is_told(tmp_path: Path) -> None:
@@ -274,10 +276,10 @@ def test_every_truncate_of_a_batch_is_told(tmp_path: Path) -> None:
         truncate(offset=20, lsn=20),
     ]
 
-    report = write(tmp_path, planned(messages, POSTGRES), messages)
+    outcome = write(tmp_path, planned(messages, POSTGRES), messages)
 
-    assert report.news is not None
-    told = [(truncate.offset, truncate.position) for truncate in report.news.truncates]
+    assert isinstance(outcome, Unplanned)
+    told = [(truncate.offset, truncate.position) for truncate in outcome.truncates]
     assert sorted(told) == [(10, 10), (20, 20)]
 
 
@@ -341,6 +343,7 @@ def test_white_space_behind_a_message_does_not_matter(space: bytes) -> None:
 
 def test_what_is_written_can_be_read(tmp_path: Path) -> None:
     """Guard this file's own helper: a plain write must work."""
-    report = write(tmp_path, PLAN, [GOOD, OTHER])
+    outcome = write(tmp_path, PLAN, [GOOD, OTHER])
 
-    assert pq.read_table(report.files[0].path)["id"].to_pylist() == [1, 2]
+    assert isinstance(outcome, Written)
+    assert pq.read_table(outcome.files[0].path)["id"].to_pylist() == [1, 2]

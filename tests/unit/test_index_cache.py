@@ -14,7 +14,7 @@ import pytest
 from cdc.index import KeyIndex, merging, run_store
 from cdc.index.run_store import KEPT_SECONDS, load_secret
 from cdc.model import LiveFile
-from tests.unit.index_tables import FLAG, IndexedTable, column, named, open_file, table_of
+from tests.unit.index_tables import IndexedTable, column, named, open_file, table_of
 
 LONG = [column(1, pa.int64())]
 TEXT = [column(1, pa.string())]
@@ -289,11 +289,6 @@ def test_of_a_flagged_table_only_the_marked_rows_are_found(tmp_path: Path) -> No
     table.commit(read)
 
     assert table.find([one, two], 0) == [(0, added.path, 1), (1, read.path, 0)]
-
-    closed = KeyIndex(
-        str(table.cache), pa.schema(LONG), open_file, only=FLAG, only_where=False
-    ).find(table_of([one, two], LONG), table.live, 0)
-    assert named(closed, table.live) == [(0, read.path, 1), (1, added.path, 2)]
 
 
 def look_up(folder: str, live: list[LiveFile], start: object, answers: object) -> None:

@@ -11,9 +11,10 @@ from cdc.model import (
     RESERVED,
     Account,
     Cutoff,
+    Failed,
     FileKind,
-    News,
     Op,
+    Outcome,
     PartitionMark,
     PartitionReport,
     SourceColumn,
@@ -21,6 +22,8 @@ from cdc.model import (
     SourceTable,
     SourceType,
     TableName,
+    Unplanned,
+    Written,
     WrittenFile,
 )
 from cdc.state.ledger import Ledger
@@ -150,28 +153,32 @@ def test_reserved_names_start_alike() -> None:
     assert all(name.startswith(RESERVED) for name in (model.OFFSET, model.OP, model.POSITION))
 
 
-def test_a_report_comes_back_from_a_worker_whole() -> None:
-    schema = SourceSchema((SourceColumn("id", SourceType("int32")),), ("id",))
-    report = PartitionReport(
-        topic="t",
-        partition=3,
-        first_offset=5,
-        next_offset=9,
-        position=77,
-        account=Account(4, 3, 1),
-        files=(WrittenFile(FileKind.DATA, "s3://b/x.parquet", 100, 3),),
-        key_bounds={"id": (1, 9)},
-        news=News(SourceTable("s", "d", "p", "t"), (schema,), (Cutoff(3, 6, 70),)),
-    )
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Written(
+            Account(4, 3, 1),
+            position=77,
+            files=(WrittenFile(FileKind.DATA, "s3://b/x.parquet", 100, 3),),
+            key_bounds={"id": (1, 9)},
+        ),
+        Unplanned(
+            SourceTable("s", "d", "p", "t"),
+            (SourceSchema((SourceColumn("id", SourceType("int32")),), ("id",)),),
+            (Cutoff(3, 6, 70),),
+        ),
+    ],
+)
+def test_a_report_comes_back_from_a_worker_whole(outcome: Outcome) -> None:
+    report = PartitionReport("t", 3, first_offset=5, next_offset=9, outcome=outcome)
 
     assert pickle.loads(pickle.dumps(report)) == report
 
 
 def test_a_failure_comes_back_from_a_worker_with_its_facts() -> None:
     failure = NotDebeziumError("t", 3, 5, "it is not JSON")
-    report = PartitionReport("t", 3, 5, 9, NO_POSITION, Account(read=4), failure=failure)
 
-    found = pickle.loads(pickle.dumps(report)).failure
+    found = pickle.loads(pickle.dumps(Failed(failure))).error
 
     assert isinstance(found, NotDebeziumError)
     assert (found.topic, found.partition, found.offset, found.reason) == (

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from cdc.collapse import fill, lacking, log_rows
+from cdc.collapse import fill, log_rows, unsent_values
 from cdc.model import MISSING, OFFSET, OP, PARTITION, POSITION, TIME
 
 NAMES = ["id", "a", OP, OFFSET, POSITION, TIME]
@@ -21,14 +21,14 @@ def test_every_change_is_a_row_with_where_it_came_from() -> None:
 
     logged = log_rows(changes, 3)
 
-    assert logged.live.drop([PARTITION]).equals(changes)
-    assert logged.live[PARTITION].to_pylist() == [3, 3, 3, 3]
-    assert logged.live.schema.field(PARTITION).type == pa.int32()
-    assert (len(logged.replaced), len(logged.deleted), logged.superseded) == (0, 0, 0)
+    assert logged.rows.drop([PARTITION]).equals(changes)
+    assert logged.rows[PARTITION].to_pylist() == [3, 3, 3, 3]
+    assert logged.rows.schema.field(PARTITION).type == pa.int32()
+    assert (len(logged.deleted_keys), logged.applied.tolist()) == (0, [5, 6, 7, 8])
 
 
 def test_no_change_is_no_row() -> None:
-    assert len(log_rows(changes_of(), 0).live) == 0
+    assert len(log_rows(changes_of(), 0).rows) == 0
 
 
 def test_every_change_has_the_values_that_it_left_out() -> None:
@@ -36,11 +36,11 @@ def test_every_change_has_the_values_that_it_left_out() -> None:
         MISSING, pa.array([["a"]] * 3, pa.list_(pa.string()))
     )
 
-    asked = lacking(log_rows(fill(changes, ["id"]), 0).live, ["id"])
+    asked = unsent_values(log_rows(fill(changes, ["id"]), 0).rows, ["id"])
     assert asked is not None
     assert asked["id"].to_pylist() == [1, 1, 2]
 
     rows = pa.table({"id": pa.array([1, 2], pa.int64()), "a": ["one", "two"]})
     logged = log_rows(fill(changes, ["id"], rows), 0)
-    assert logged.live["a"].to_pylist() == ["one", "one", "two"]
-    assert lacking(logged.live, ["id"]) is None
+    assert logged.rows["a"].to_pylist() == ["one", "one", "two"]
+    assert unsent_values(logged.rows, ["id"]) is None

@@ -34,8 +34,18 @@ def ids(keys: pa.Table) -> list[Any]:
     return sorted(keys["id"].to_pylist())
 
 
+def gone(collapsed: CollapsedChanges) -> list[Any]:
+    """Give the keys of rows that go without another one in their place."""
+    return [key for key in ids(collapsed.deleted_keys) if key not in live(collapsed)]
+
+
+def applied(collapsed: CollapsedChanges) -> list[int]:
+    offsets: list[int] = sorted(collapsed.applied.tolist())
+    return offsets
+
+
 def live(collapsed: CollapsedChanges) -> dict[Any, Any]:
-    rows = collapsed.live.to_pylist()
+    rows = collapsed.rows.to_pylist()
     assert len({row["id"] for row in rows}) == len(rows)
     return {row["id"]: row["value"] for row in rows}
 
@@ -46,7 +56,7 @@ def test_the_newest_change_of_a_key_wins() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {1: "c", 2: "x"}
-    assert collapsed.superseded == 2
+    assert applied(collapsed) == [2, 4]
 
 
 def test_a_row_inserted_deleted_and_inserted_again_is_there_and_replaces_nothing() -> None:
@@ -55,8 +65,8 @@ def test_a_row_inserted_deleted_and_inserted_again_is_there_and_replaces_nothing
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {1: "b"}
-    assert (ids(collapsed.replaced), ids(collapsed.deleted)) == ([], [])
-    assert collapsed.superseded == 2
+    assert ids(collapsed.deleted_keys) == []
+    assert applied(collapsed) == [3]
 
 
 def test_a_row_inserted_and_deleted_leaves_nothing() -> None:
@@ -65,8 +75,8 @@ def test_a_row_inserted_and_deleted_leaves_nothing() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {}
-    assert (ids(collapsed.replaced), ids(collapsed.deleted)) == ([], [])
-    assert collapsed.superseded == 1
+    assert ids(collapsed.deleted_keys) == []
+    assert applied(collapsed) == [2]
 
 
 def test_a_row_deleted_and_inserted_again_replaces_the_old_one() -> None:
@@ -75,7 +85,7 @@ def test_a_row_deleted_and_inserted_again_replaces_the_old_one() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {1: "b"}
-    assert (ids(collapsed.replaced), ids(collapsed.deleted)) == ([1], [])
+    assert (ids(collapsed.deleted_keys), gone(collapsed)) == ([1], [])
 
 
 def test_an_update_of_a_row_not_seen_before_replaces_the_old_one() -> None:
@@ -84,7 +94,7 @@ def test_an_update_of_a_row_not_seen_before_replaces_the_old_one() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {1: "a", 2: "b"}
-    assert ids(collapsed.replaced) == [1]
+    assert ids(collapsed.deleted_keys) == [1]
 
 
 def test_a_snapshot_row_may_be_in_the_table_already() -> None:
@@ -93,7 +103,7 @@ def test_a_snapshot_row_may_be_in_the_table_already() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {1: "a"}
-    assert ids(collapsed.replaced) == [1]
+    assert ids(collapsed.deleted_keys) == [1]
 
 
 def test_deletes_alone_leave_no_row() -> None:
@@ -102,8 +112,8 @@ def test_deletes_alone_leave_no_row() -> None:
     collapsed = collapse(changes, ["id"], NEW_TABLE, empty=False)
 
     assert live(collapsed) == {}
-    assert (ids(collapsed.replaced), ids(collapsed.deleted)) == ([1, 2], [1, 2])
-    assert collapsed.superseded == 1
+    assert (ids(collapsed.deleted_keys), gone(collapsed)) == ([1, 2], [1, 2])
+    assert applied(collapsed) == [2, 3]
 
 
 def test_in_an_empty_table_nothing_is_replaced() -> None:
@@ -112,8 +122,8 @@ def test_in_an_empty_table_nothing_is_replaced() -> None:
     collapsed = collapse(changes, ["id"], PartitionMark(0, 99), empty=True)
 
     assert live(collapsed) == {1: "b", 3: "c"}
-    assert (ids(collapsed.replaced), ids(collapsed.deleted)) == ([], [])
-    assert collapsed.superseded == 1
+    assert ids(collapsed.deleted_keys) == []
+    assert applied(collapsed) == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -128,19 +138,19 @@ def test_an_insert_is_new_only_beyond_the_position_already_applied(
     collapsed = collapse(changes, ["id"], PartitionMark(400, 100), empty=False)
 
     assert live(collapsed) == {1: "a"}
-    assert ids(collapsed.replaced) == replaced
+    assert ids(collapsed.deleted_keys) == replaced
 
 
 def test_an_insert_may_repeat_a_row_of_a_snapshot_that_is_not_exact() -> None:
     changes = changes_of((1, "a", "c", 500, 101), (2, "b", "c", 501, 102), (2, None, "d", 502, 103))
 
     collapsed = collapse(
-        changes, ["id"], PartitionMark(400, 100), empty=False, exact_snapshot=False
+        changes, ["id"], PartitionMark(400, 100), empty=False, inserts_are_new=False
     )
 
     assert live(collapsed) == {1: "a"}
-    assert ids(collapsed.replaced) == [1, 2]
-    assert ids(collapsed.deleted) == [2]
+    assert ids(collapsed.deleted_keys) == [1, 2]
+    assert gone(collapsed) == [2]
 
 
 def test_a_redelivered_insert_that_is_deleted_again_deletes_the_row() -> None:
@@ -148,7 +158,7 @@ def test_a_redelivered_insert_that_is_deleted_again_deletes_the_row() -> None:
 
     collapsed = collapse(changes, ["id"], PartitionMark(400, 100), empty=False)
 
-    assert ids(collapsed.deleted) == [1]
+    assert gone(collapsed) == [1]
 
 
 def test_offsets_decide_and_not_source_positions() -> None:
@@ -175,7 +185,7 @@ def test_changes_may_come_in_any_order() -> None:
         collapsed = collapse(changes_of(*rows), ["id"], NEW_TABLE, empty=False)
 
         assert live(collapsed) == {1: "c", 2: "x"}
-        assert ids(collapsed.replaced) == [2]
+        assert ids(collapsed.deleted_keys) == [2]
 
 
 def test_all_columns_of_a_composite_key_count() -> None:
@@ -183,9 +193,9 @@ def test_all_columns_of_a_composite_key_count() -> None:
 
     collapsed = collapse(changes, ["id", "value"], NEW_TABLE, empty=False)
 
-    pairs = [(row["id"], row["value"]) for row in collapsed.live.to_pylist()]
+    pairs = [(row["id"], row["value"]) for row in collapsed.rows.to_pylist()]
     assert sorted(pairs) == [(1, "a"), (1, "b"), (2, "a")]
-    assert collapsed.superseded == 1
+    assert applied(collapsed) == [2, 3, 4]
 
 
 def test_the_keys_columns_come_in_the_keys_order() -> None:
@@ -193,7 +203,7 @@ def test_the_keys_columns_come_in_the_keys_order() -> None:
 
     collapsed = collapse(changes, ["value", "id"], NEW_TABLE, empty=False)
 
-    assert collapsed.replaced.column_names == ["value", "id"]
+    assert collapsed.deleted_keys.column_names == ["value", "id"]
 
 
 @pytest.mark.parametrize(
@@ -230,8 +240,8 @@ def test_keys_of_every_type_are_told_apart(kind: pa.DataType, values: list[Any])
     )
 
     assert live(collapsed) == {**dict.fromkeys(values[1:], "a"), values[-1]: "b"}
-    assert ids(collapsed.deleted) == [values[0]]
-    assert ids(collapsed.replaced) == sorted(values)
+    assert gone(collapsed) == [values[0]]
+    assert ids(collapsed.deleted_keys) == sorted(values)
 
 
 @pytest.mark.parametrize(
@@ -252,9 +262,9 @@ def test_an_update_sent_again_after_its_row_was_deleted_leaves_nothing(
         looked_up=looked_up,
     )
 
-    assert ids(collapsed.live.select(["id"])) == [*kept, 2]
-    assert ids(collapsed.replaced) == [*kept, 2]
-    assert collapsed.superseded == 1 - len(kept)
+    assert ids(collapsed.rows.select(["id"])) == [*kept, 2]
+    assert ids(collapsed.deleted_keys) == [*kept, 2]
+    assert applied(collapsed) == [*(500 for _ in kept), 501]
 
 
 def test_null_is_a_key_like_any_other() -> None:
@@ -265,8 +275,8 @@ def test_null_is_a_key_like_any_other() -> None:
     collapsed = collapse(changes, ["id"], PartitionMark(0, 1000), empty=False)
 
     assert live(collapsed) == {None: "c", 1: "b"}
-    assert set(collapsed.replaced["id"].to_pylist()) == {None, 1, 2}
-    assert collapsed.superseded == 1
+    assert set(collapsed.deleted_keys["id"].to_pylist()) == {None, 1, 2}
+    assert applied(collapsed) == [2, 3, 4]
 
 
 def test_nulls_in_a_composite_key_are_told_apart_by_the_other_columns() -> None:
@@ -280,9 +290,9 @@ def test_nulls_in_a_composite_key_are_told_apart_by_the_other_columns() -> None:
 
     collapsed = collapse(changes, ["id", "value"], PartitionMark(0, 1000), empty=False)
 
-    pairs = {(row["id"], row["value"]) for row in collapsed.live.to_pylist()}
+    pairs = {(row["id"], row["value"]) for row in collapsed.rows.to_pylist()}
     assert pairs == {(None, None), (1, None)}
-    assert collapsed.deleted.to_pylist() == [{"id": None, "value": "a"}]
+    assert {"id": None, "value": "a"} in collapsed.deleted_keys.to_pylist()
 
 
 @pytest.mark.parametrize("name", ["row", "_row", "min", "offset"])
@@ -290,14 +300,14 @@ def test_a_key_column_may_have_any_name(name: str) -> None:
     changes = changes_of((1, "a", "c", 1), (1, "b", "u", 2), (2, "c", "c", 3))
     changes = changes.rename_columns([name, *changes.column_names[1:]])
 
-    assert collapse(changes, [name], NEW_TABLE, empty=False).live["value"].to_pylist() == ["b", "c"]
+    assert collapse(changes, [name], NEW_TABLE, empty=False).rows["value"].to_pylist() == ["b", "c"]
 
 
 def test_not_a_number_is_one_key() -> None:
     nan = float("nan")
     changes = changes_of((nan, "a", "c", 1), (nan, "b", "u", 2), key_type=pa.float64())
 
-    assert collapse(changes, ["id"], NEW_TABLE, empty=False).live["value"].to_pylist() == ["b"]
+    assert collapse(changes, ["id"], NEW_TABLE, empty=False).rows["value"].to_pylist() == ["b"]
 
 
 def test_of_equal_offsets_the_later_in_the_table_wins() -> None:
@@ -316,8 +326,8 @@ def test_every_key_with_a_change_is_touched_once() -> None:
 def test_no_change_collapses_to_nothing() -> None:
     collapsed = collapse(changes_of(), ["id"], NEW_TABLE, empty=False)
 
-    assert (len(collapsed.live), len(collapsed.replaced), len(collapsed.deleted)) == (0, 0, 0)
-    assert collapsed.superseded == 0
+    assert (len(collapsed.rows), len(collapsed.deleted_keys)) == (0, 0)
+    assert applied(collapsed) == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -337,9 +347,9 @@ def test_the_end_is_that_of_applying_the_changes_one_by_one(seed: int) -> None:
 
     collapsed = collapse(changes_of(*changes), ["id"], NEW_TABLE, empty=False)
 
-    kept = {key: value for key, value in before.items() if key not in ids(collapsed.replaced)}
+    kept = {key: value for key, value in before.items() if key not in ids(collapsed.deleted_keys)}
     assert {**kept, **live(collapsed)} == rows
     assert not kept.keys() & live(collapsed).keys()
     touched = {change[0] for change in changes}
-    assert collapsed.superseded == len(changes) - len(touched)
-    assert set(ids(collapsed.deleted)) == {key for key in before if key in touched - rows.keys()}
+    assert len(applied(collapsed)) == len(touched)
+    assert set(gone(collapsed)) == {key for key in before if key in touched - rows.keys()}

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from cdc.collapse import after_cutoff, last_places, with_deletes_at
+from cdc.collapse import after_cutoff, survivors, with_deletes_at
 from cdc.model import OFFSET, OP, POSITION, TIME, Cutoff
 
 OWN, OTHER = 0, 1
@@ -142,7 +142,7 @@ def test_a_row_from_after_a_truncate_that_came_late_is_not_ended_by_it() -> None
     rows = pa.table({"id": pa.array([1, 2], pa.int64())})
     reread = changes_of((1, "new", "c", 6, 600, 60), (2, "old", "c", 4, 400, 40))
 
-    ended = with_deletes_at(changes, ["id"], OTHER, [TRUNCATE], rows, last_places(reread, ["id"]))
+    ended = with_deletes_at(changes, ["id"], OTHER, [TRUNCATE], rows, survivors(reread, ["id"]))
 
     assert [(row["id"], row[OP]) for row in ended.to_pylist()] == [(2, "t"), (1, "u"), (2, "u")]
 
@@ -155,6 +155,6 @@ def test_places_are_of_the_last_change_and_only_of_rows_that_live() -> None:
         (2, None, "d", 4, 4, 40),
     )
 
-    places = last_places(changes, ["id"])
+    places = survivors(changes, ["id"])
 
     assert [(row["id"], row[OFFSET]) for row in places.to_pylist()] == [(1, 3)]

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cdc.collapse import fill, lacking
+from cdc.collapse import fill, unsent_values
 from cdc.model import MISSING, OFFSET, OP
 
 NAMES = ["id", "a", "b", OP, OFFSET, MISSING]
@@ -129,7 +129,7 @@ def test_changes_of_a_table_without_a_key_stay_as_they_are() -> None:
     assert fill(batch, []) is batch
 
 
-def test_what_is_still_lacking_is_named_with_its_key() -> None:
+def test_what_is_still_unsent_values_is_named_with_its_key() -> None:
     filled = fill(
         changes(
             (1, "a", "b", "c", None),
@@ -140,12 +140,12 @@ def test_what_is_still_lacking_is_named_with_its_key() -> None:
         ["id"],
     )
 
-    found = lacking(filled, ["id"])
+    found = unsent_values(filled, ["id"])
 
     assert found is not None
     assert found.to_pylist() == [{"id": 2, MISSING: ["a", "b"]}, {"id": 3, MISSING: ["b"]}]
-    assert lacking(filled.slice(0, 1), ["id"]) is None
-    assert lacking(filled.drop([MISSING]), ["id"]) is None
+    assert unsent_values(filled.slice(0, 1), ["id"]) is None
+    assert unsent_values(filled.drop([MISSING]), ["id"]) is None
 
 
 def test_whole_changes_are_left_alone() -> None:

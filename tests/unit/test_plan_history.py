@@ -64,9 +64,14 @@ def table_of(rows: Iterable[Version], value_type: pa.DataType | None = None) -> 
     )
 
 
+def applied(found: CollapsedChanges) -> list[int]:
+    offsets: list[int] = sorted(found.applied.tolist())
+    return offsets
+
+
 def written(found: CollapsedChanges) -> list[Version]:
     columns = ("id", "value", VALID_FROM, VALID_TO, CURRENT)
-    table = found.live.select(columns)
+    table = found.rows.select(columns)
     for name in (VALID_FROM, VALID_TO):
         assert table.schema.field(name).type == MOMENT
         table = table.set_column(columns.index(name), name, table[name].cast(pa.int64()))
@@ -90,14 +95,14 @@ def test_every_change_of_a_row_is_a_version_until_the_next() -> None:
         (1, "b", 20, 30, False),
         (1, "c", 30, None, True),
     ]
-    assert (len(found.replaced), len(found.deleted), found.superseded) == (0, 0, 0)
+    assert (len(found.deleted_keys), applied(found)) == (0, [0, 1, 2])
 
 
 def test_the_current_version_of_the_table_is_closed() -> None:
     found = history([(1, "b", "u", 2, 20)], [(1, "a", 10, None, True)])
 
     assert written(found) == [(1, "a", 10, 20, False), (1, "b", 20, None, True)]
-    assert found.replaced.to_pylist() == [{"id": 1}]
+    assert found.deleted_keys.to_pylist() == [{"id": 1}]
 
 
 def test_a_delete_closes_and_leaves_no_current_version() -> None:
@@ -107,8 +112,8 @@ def test_a_delete_closes_and_leaves_no_current_version() -> None:
     )
 
     assert written(found) == [(1, "a", 10, 30, False), (2, "x", 40, 50, False)]
-    assert found.replaced.to_pylist() == [{"id": 1}]
-    assert found.superseded == 0
+    assert found.deleted_keys.to_pylist() == [{"id": 1}]
+    assert applied(found) == [0, 1, 2]
 
 
 def test_a_row_inserted_again_leaves_a_gap() -> None:
@@ -121,7 +126,7 @@ def test_a_delete_of_a_row_that_is_not_there_is_superseded() -> None:
     found = history([(1, None, "d", 1, 10), (2, None, "d", 2, 20)], [(2, "x", 5, 9, False)])
 
     assert written(found) == []
-    assert (len(found.replaced), found.superseded) == (0, 2)
+    assert (len(found.deleted_keys), applied(found)) == (0, [])
 
 
 def test_versions_of_one_transaction_have_empty_intervals() -> None:
@@ -151,7 +156,7 @@ def test_a_row_inserted_again_by_a_clock_that_went_back_starts_where_the_closed_
     found = history([(1, "b", "c", 2, 15)], [(1, "a", 10, 20, False)])
 
     assert written(found) == [(1, "b", 20, None, True)]
-    assert len(found.replaced) == 0
+    assert len(found.deleted_keys) == 0
 
 
 def test_a_change_that_changes_nothing_makes_no_version() -> None:
@@ -161,7 +166,7 @@ def test_a_change_that_changes_nothing_makes_no_version() -> None:
     )
 
     assert written(found) == [(2, None, 90, None, True)]
-    assert (len(found.replaced), found.superseded) == (0, 3)
+    assert (len(found.deleted_keys), applied(found)) == (0, [2])
 
 
 def test_null_and_a_value_are_different() -> None:
@@ -182,7 +187,7 @@ def test_what_was_sent_again_makes_no_version() -> None:
     found = history(again, [(1, "c", 30, None, True)], mark)
 
     assert written(found) == [(1, "c", 30, 40, False), (1, "d", 40, None, True)]
-    assert found.superseded == 3
+    assert applied(found) == [3]
 
 
 def test_a_deleted_row_sent_again_stays_closed() -> None:
@@ -191,7 +196,7 @@ def test_a_deleted_row_sent_again_stays_closed() -> None:
     found = history(again, [(1, "b", 20, 30, False)], PartitionMark(100, 3))
 
     assert written(found) == []
-    assert found.superseded == 3
+    assert applied(found) == []
 
 
 def test_a_delete_sent_again_does_not_close_the_row_inserted_after_it() -> None:
@@ -200,21 +205,21 @@ def test_a_delete_sent_again_does_not_close_the_row_inserted_after_it() -> None:
     found = history(changes, [(1, "b", 30, None, True)], PartitionMark(100, 3))
 
     assert written(found) == []
-    assert found.superseded == 2
+    assert applied(found) == []
 
 
 @pytest.mark.parametrize(
-    ("position", "time", "applied"),
+    ("position", "time", "counts"),
     [(3, 29, False), (4, 29, True), (3, 30, True), (3, 31, True), (NO_POSITION, 29, True)],
 )
 def test_a_change_is_dropped_only_where_neither_its_position_nor_its_time_is_new(
-    position: int, time: int, applied: bool
+    position: int, time: int, counts: bool
 ) -> None:
     found = history(
         [(1, "b", "u", position, time)], [(1, "a", 30, None, True)], PartitionMark(9, 3)
     )
 
-    assert (found.superseded == 0) is applied
+    assert bool(applied(found)) is counts
 
 
 def test_what_is_sent_again_within_the_batch_makes_no_version() -> None:
@@ -227,14 +232,14 @@ def test_what_is_sent_again_within_the_batch_makes_no_version() -> None:
         (1, "b", 20, None, True),
         (2, "x", 25, None, True),
     ]
-    assert found.superseded == 3
+    assert applied(found) == [0, 1, 2]
 
 
 def test_a_key_of_null_has_versions_too() -> None:
     found = history([(None, "b", "u", 2, 20)], [(None, "a", 10, None, True)])
 
     assert written(found) == [(None, "a", 10, 20, False), (None, "b", 20, None, True)]
-    assert found.replaced.to_pylist() == [{"id": None}]
+    assert found.deleted_keys.to_pylist() == [{"id": None}]
 
 
 def test_a_change_that_still_lacks_a_value_is_never_taken_for_the_same() -> None:
@@ -243,7 +248,7 @@ def test_a_change_that_still_lacks_a_value_is_never_taken_for_the_same() -> None
 
     found = versions(changes, ["id"], None, table_of([(1, None, 10, None, True)]))
 
-    assert found.live[MISSING].to_pylist() == [None, ["value"]]
+    assert found.rows[MISSING].to_pylist() == [None, ["value"]]
 
 
 @pytest.mark.parametrize(
@@ -297,8 +302,8 @@ def test_a_truncate_closes_the_rows_of_the_batch_and_of_the_table() -> None:
         (3, "x", 25, 50, False),
         (4, "y", 95, None, True),
     ]
-    assert found.replaced["id"].to_pylist() == [1, 2]
-    assert found.superseded == 0
+    assert found.deleted_keys["id"].to_pylist() == [1, 2]
+    assert applied(found) == [0, 1, 2, 3]
 
 
 def test_a_new_snapshot_closes_what_it_lacks_and_leaves_alone_what_it_finds_unchanged() -> None:
@@ -390,22 +395,22 @@ def test_batches_leave_the_history_of_the_changes_one_by_one(seed: int) -> None:
     dice = random.Random(seed)
     changes, model = stream(dice), Model()
     table: list[Version] = []
-    applied, superseded, position = 0, 0, NO_POSITION
-    while applied < len(changes):
-        batch = changes[applied : applied + dice.randrange(1, 40)]
+    done, superseded, position = 0, 0, NO_POSITION
+    while done < len(changes):
+        batch = changes[done : done + dice.randrange(1, 40)]
         touched = {change[0] for change in batch}
         last = {row[0]: row for row in table if row[0] in touched}  # in the order of time
         found = versions(
-            changes_of(batch, applied),
+            changes_of(batch, done),
             ["id"],
-            PartitionMark(applied, position),
+            PartitionMark(done, position),
             table_of(last.values()),
         )
-        closed = set(found.replaced["id"].to_pylist())
+        closed = set(found.deleted_keys["id"].to_pylist())
         table = [row for row in table if not (row[4] and row[0] in closed)]
         table += written(found)
-        applied += len(batch)
-        superseded += found.superseded
+        done += len(batch)
+        superseded += len(batch) - len(found.applied)
         position = max(position, *(change[3] for change in batch))
 
     for change in changes:

@@ -9,8 +9,8 @@ from cdc.collapse import (
     CollapsedChanges,
     collapse_soft,
     fill,
-    lacking,
     mark_deletes,
+    unsent_values,
     with_deletes_at,
 )
 from cdc.model import DELETED, MISSING, OFFSET, OP, POSITION, TIME, Cutoff
@@ -46,7 +46,7 @@ def applied(changes: pa.Table, rows: pa.Table | None = None) -> CollapsedChanges
 
 
 def live(collapsed: CollapsedChanges) -> dict[int, tuple[Any, Any, bool]]:
-    return {row["id"]: (row["a"], row["b"], row[DELETED]) for row in collapsed.live.to_pylist()}
+    return {row["id"]: (row["a"], row["b"], row[DELETED]) for row in collapsed.rows.to_pylist()}
 
 
 def test_a_delete_keeps_the_last_values_of_the_batch() -> None:
@@ -57,15 +57,15 @@ def test_a_delete_keeps_the_last_values_of_the_batch() -> None:
     )
 
     assert live(collapsed) == {1: ("a2", None, True), 2: ("x", "", False)}
-    assert MISSING not in collapsed.live.column_names
-    assert collapsed.replaced["id"].to_pylist() == [1, 2]
-    assert (len(collapsed.deleted), collapsed.superseded) == (0, 2)
+    assert MISSING not in collapsed.rows.column_names
+    assert collapsed.deleted_keys["id"].to_pylist() == [1, 2]
+    assert sorted(collapsed.applied) == [2, 3]
 
 
 def test_a_delete_of_a_row_of_the_table_asks_for_all_of_it_first() -> None:
     collapsed = applied(changes_of((1, None, None, "d"), (2, "x", "y", "c")))
 
-    asked = lacking(collapsed.live, ["id"])
+    asked = unsent_values(collapsed.rows, ["id"])
 
     assert asked is not None
     assert asked.to_pylist() == [{"id": 1, MISSING: [DELETED, "a", "b"]}]
@@ -75,8 +75,8 @@ def test_a_delete_keeps_the_values_of_the_table() -> None:
     collapsed = applied(changes_of((1, None, None, "d")), rows_of((1, "a", None, False)))
 
     assert live(collapsed) == {1: ("a", None, True)}
-    assert collapsed.replaced["id"].to_pylist() == [1]
-    assert MISSING not in collapsed.live.column_names
+    assert collapsed.deleted_keys["id"].to_pylist() == [1]
+    assert MISSING not in collapsed.rows.column_names
 
 
 def test_a_delete_takes_what_an_update_left_out_from_the_table() -> None:
@@ -103,8 +103,8 @@ def test_a_delete_of_a_row_that_never_came_leaves_nothing() -> None:
     collapsed = applied(changes, rows_of())
 
     assert live(collapsed) == {2: ("x", "y", False)}
-    assert collapsed.replaced["id"].to_pylist() == [2]
-    assert collapsed.superseded == 1
+    assert collapsed.deleted_keys["id"].to_pylist() == [2]
+    assert collapsed.applied.tolist() == [1]
 
 
 def test_an_empty_table_needs_not_be_asked() -> None:
@@ -113,16 +113,16 @@ def test_an_empty_table_needs_not_be_asked() -> None:
     collapsed = collapse_soft(fill(marked, ["id"]), ["id"], empty=True, looked_up=False)
 
     assert live(collapsed) == {2: ("x", "y", False)}
-    assert len(collapsed.replaced) == 0
+    assert len(collapsed.deleted_keys) == 0
 
 
 def test_a_row_inserted_again_is_live_and_replaces_the_marked_one() -> None:
     collapsed = applied(changes_of((1, None, None, "d"), (1, None, "new", "c")))
 
     assert live(collapsed) == {1: (None, "new", False)}
-    assert collapsed.replaced["id"].to_pylist() == [1]
+    assert collapsed.deleted_keys["id"].to_pylist() == [1]
     # However new its position is: the marked row is in the table.
-    assert applied(changes_of((1, "a", "b", "c"))).replaced["id"].to_pylist() == [1]
+    assert applied(changes_of((1, "a", "b", "c"))).deleted_keys["id"].to_pylist() == [1]
 
 
 def test_an_insert_takes_nothing_over_from_a_row_deleted_in_the_batch() -> None:
@@ -130,13 +130,13 @@ def test_an_insert_takes_nothing_over_from_a_row_deleted_in_the_batch() -> None:
         (1, "a", "b", "c"), (1, None, None, "d"), (1, None, "x", "c"), missing=[None, None, ["a"]]
     )
 
-    assert applied(changes).live[MISSING].to_pylist() == [["a"]]
+    assert applied(changes).rows[MISSING].to_pylist() == [["a"]]
 
 
 def test_an_insert_takes_nothing_over_from_a_marked_row_of_the_table() -> None:
     changes = changes_of((1, None, "x", "c"), missing=[["a"]])
 
-    assert applied(changes, rows_of((1, "a", "b", True))).live[MISSING].to_pylist() == [["a"]]
+    assert applied(changes, rows_of((1, "a", "b", True))).rows[MISSING].to_pylist() == [["a"]]
     assert live(applied(changes, rows_of((1, "a", "b", False)))) == {1: ("a", "x", False)}
 
 
@@ -150,10 +150,10 @@ def test_an_update_sent_again_finds_the_values_of_the_marked_row() -> None:
 def test_rows_of_key_columns_alone_are_looked_up_too() -> None:
     changes = changes_of((1, None, None, "d"), (2, None, None, "d")).drop(["a", "b"])
 
-    assert lacking(applied(changes).live, ["id"]) is not None
+    assert unsent_values(applied(changes).rows, ["id"]) is not None
     found = applied(changes, rows_of((1, None, None, False)).drop(["a", "b"]))
-    assert [(row["id"], row[DELETED]) for row in found.live.to_pylist()] == [(1, True)]
-    assert found.superseded == 1
+    assert [(row["id"], row[DELETED]) for row in found.rows.to_pylist()] == [(1, True)]
+    assert found.applied.tolist() == [0]
 
 
 def test_a_truncate_marks_what_came_before_it_and_is_no_record() -> None:
@@ -168,7 +168,7 @@ def test_a_truncate_marks_what_came_before_it_and_is_no_record() -> None:
         2: ("c", "b", False),
         3: ("d", "b", False),
     }
-    assert collapsed.superseded == 1
+    assert sorted(collapsed.applied) == [0, 2, 3]
 
 
 def test_batches_leave_what_applying_the_changes_one_by_one_leaves() -> None:
@@ -196,12 +196,12 @@ def test_batches_leave_what_applying_the_changes_one_by_one_leaves() -> None:
                 wanted[key] = (value, value, False)
         changes = changes_of(*rows, missing=missing)
         collapsed = applied(changes)
-        asked = lacking(collapsed.live, ["id"])
+        asked = unsent_values(collapsed.rows, ["id"])
         if asked is not None:
             keys = asked["id"].to_pylist()
             collapsed = applied(changes, rows_of(*((k, *table[k]) for k in keys if k in table)))
-        assert lacking(collapsed.live, ["id"]) is None
-        for key in collapsed.replaced["id"].to_pylist():
+        assert unsent_values(collapsed.rows, ["id"]) is None
+        for key in collapsed.deleted_keys["id"].to_pylist():
             table.pop(key, None)
         assert not table.keys() & live(collapsed).keys()
         table |= live(collapsed)

@@ -14,9 +14,11 @@ from cdc.model import (
     NO_POSITION,
     Account,
     Cutoff,
+    Failed,
     FileKind,
-    News,
     PartitionMark,
+    Unplanned,
+    Written,
 )
 from cdc.runtime.task.write_task import WriteTask
 from connectors import DIALECTS
@@ -45,6 +47,9 @@ from tests.unit.write_tasks import (
     rows_in,
     run,
     run_one,
+    unplanned,
+    write_one,
+    written,
 )
 
 
@@ -56,11 +61,12 @@ def tables(tmp_path: Path) -> Tables:
 def test_inserts_become_one_file_of_rows(tables: Tables) -> None:
     report = run_one(orders(1, 2, 3, start=5), tables.plan())
 
-    assert rows_in(report) == [(1, "n1"), (2, "n2"), (3, "n3")]
-    assert [file.kind for file in report.files] == [FileKind.DATA]
-    assert (report.first_offset, report.next_offset, report.position) == (5, 8, 1007)
-    assert report.account == Account(read=3, applied=3)
-    assert not replaces(report)
+    done = written(report)
+    assert rows_in(done) == [(1, "n1"), (2, "n2"), (3, "n3")]
+    assert [file.kind for file in done.files] == [FileKind.DATA]
+    assert (report.first_offset, report.next_offset, done.position) == (5, 8, 1007)
+    assert done.account == Account(read=3, applied=3)
+    assert not replaces(done)
 
 
 def test_changes_of_a_key_across_record_batches_collapse(tables: Tables) -> None:
@@ -72,11 +78,11 @@ def test_changes_of_a_key_across_record_batches_collapse(tables: Tables) -> None
         tombstone({"id": 2}, offset=4),
     ]
 
-    report = run_one(messages, tables.plan(), size=1)
+    done = write_one(messages, tables.plan(), size=1)
 
-    assert rows_in(report) == [(1, "c")]
-    assert report.account == Account(read=5, applied=2, superseded=3)
-    assert report.account.balanced
+    assert rows_in(done) == [(1, "c")]
+    assert done.account == Account(read=5, applied=2, superseded=3)
+    assert done.account.balanced
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -88,9 +94,9 @@ def test_an_insert_after_a_snapshot_replaces_its_row_unless_the_snapshot_is_exac
     plan = tables.plan(marks={0: PartitionMark(1, 1000)}, rule=EQUALITY)
     other = replace(plan, decode=replace(plan.decode, dialect=dialect))
 
-    report = run_one([insert({"id": 1, "name": "a"}, offset=1)], other)
+    done = write_one([insert({"id": 1, "name": "a"}, offset=1)], other)
 
-    assert replaces(report) is not DIALECTS[name].exact_snapshot
+    assert replaces(done) is not DIALECTS[name].exact_snapshot
 
 
 @pytest.mark.parametrize(
@@ -109,17 +115,17 @@ def test_the_keys_to_remove_are_written_as_the_table_deletes(
         insert({"id": 3, "name": "c"}, offset=2),
     ]
 
-    report = run_one(messages, tables.plan(rule=ResolvedRule(deletes=deletes)))
+    done = write_one(messages, tables.plan(rule=ResolvedRule(deletes=deletes)))
 
-    assert rows_in(report, kind) == [(1,), (2,)]
-    assert rows_in(report) == [(1, "a"), (3, "c")]
-    assert replaces(report)
+    assert rows_in(done, kind) == [(1,), (2,)]
+    assert rows_in(done) == [(1, "a"), (3, "c")]
+    assert replaces(done)
 
 
 def test_the_bounds_of_the_changed_keys_are_told(tables: Tables) -> None:
-    report = run_one([*orders(7, 3, 5), delete({"id": 99}, offset=3)], tables.plan())
+    done = write_one([*orders(7, 3, 5), delete({"id": 99}, offset=3)], tables.plan())
 
-    assert report.key_bounds == {"id": (3, 99)}
+    assert done.key_bounds == {"id": (3, 99)}
 
 
 def test_only_keys_that_bounds_help_with_have_them(tables: Tables) -> None:
@@ -131,11 +137,11 @@ def test_only_keys_that_bounds_help_with_have_them(tables: Tables) -> None:
     table = Table(columns, key=("name", "flag", "at"))
     rows = [{"name": name, "flag": True, "at": 0} for name in ("b", "é", "a")]
 
-    report = run_one(
+    done = write_one(
         [insert(row, table=table, offset=n) for n, row in enumerate(rows)], tables.plan(table)
     )
 
-    assert report.key_bounds == {"name": ("a", "é")}
+    assert done.key_bounds == {"name": ("a", "é")}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 99])
@@ -156,8 +162,9 @@ def test_each_topic_partition_of_a_task_has_its_own_report(tables: Tables, size:
         ("srv.public.invoices", 0, 0, 2),
         ("srv.public.invoices", 1, 0, 1),
     ]
-    assert [[row[0] for row in rows_in(report)] for report in reports] == [[1, 2], [3], [4, 5], [6]]
-    assert all(report.account.balanced for report in reports)
+    done = [written(report) for report in reports]
+    assert [[row[0] for row in rows_in(part)] for part in done] == [[1, 2], [3], [4, 5], [6]]
+    assert all(part.account.balanced for part in done)
 
 
 def test_empty_record_batches_are_passed_over_and_a_report_is_one_binary_row(
@@ -169,21 +176,20 @@ def test_empty_record_batches_are_passed_over_and_a_report_is_one_binary_row(
     (batch,) = task(batches)
 
     assert (batch.schema, batch.num_rows) == (pa.schema([("report", pa.binary())]), 1)
-    assert pickle.loads(batch.column(0)[0].as_py()).account.read == 1
+    assert pickle.loads(batch.column(0)[0].as_py()).outcome.account.read == 1
 
 
-def test_an_unknown_topic_is_news_with_its_table_and_schema(tables: Tables) -> None:
+def test_an_unknown_topic_is_unplanned_with_its_table_and_schema(tables: Tables) -> None:
     report = run_one(orders(1, 2))
 
-    assert report.news is not None
-    assert report.news.table == ORDERS_SOURCE
-    assert [[c.name for c in schema.columns] for schema in report.news.schemas] == [["id", "name"]]
-    assert [schema.key for schema in report.news.schemas] == [("id",)]
-    assert (report.first_offset, report.next_offset, report.account.read) == (0, 2, 2)
-    assert report.files == ()
+    met = unplanned(report)
+    assert met.table == ORDERS_SOURCE
+    assert [[c.name for c in schema.columns] for schema in met.schemas] == [["id", "name"]]
+    assert [schema.key for schema in met.schemas] == [("id",)]
+    assert (report.first_offset, report.next_offset) == (0, 2)
 
 
-def test_a_new_column_is_news_and_nothing_of_its_topic_is_written(tables: Tables) -> None:
+def test_a_new_column_is_unplanned_and_nothing_of_its_topic_is_written(tables: Tables) -> None:
     messages = [
         *orders(1, 2),
         insert({"id": 3, "name": "n3", "size": 1}, table=WIDER, offset=2),
@@ -193,11 +199,9 @@ def test_a_new_column_is_news_and_nothing_of_its_topic_is_written(tables: Tables
 
     new, other = run(messages, tables.plan(), tables.plan(INVOICES), size=1)
 
-    assert new.news is not None
-    assert [len(schema.columns) for schema in new.news.schemas] == [3]
-    assert new.account.read == 4
-    assert new.files == ()
-    assert rows_in(other) == [(9, "n9")]
+    assert [len(schema.columns) for schema in unplanned(new).schemas] == [3]
+    assert new.next_offset == 4
+    assert rows_in(written(other)) == [(9, "n9")]
     assert len(tables.files) == 1
 
 
@@ -208,21 +212,20 @@ def test_after_the_table_has_followed_old_and_new_rows_are_written(tables: Table
         *orders(3, start=2),
     ]
 
-    report = run_one(messages, tables.plan(WIDER, ORDERS), size=1)
+    done = write_one(messages, tables.plan(WIDER, ORDERS), size=1)
 
-    assert report.news is None
-    found = [file.path for file in report.files]
+    found = [file.path for file in done.files]
     rows = pq.read_table(found[0]).to_pylist()
     assert sorted((row["id"], row["size"]) for row in rows) == [(1, None), (2, 5), (3, None)]
 
 
-def test_a_truncate_is_news_first(tables: Tables) -> None:
+def test_a_truncate_is_unplanned_first(tables: Tables) -> None:
     messages = [*orders(1), truncate(offset=1, lsn=50), *orders(2, start=2)]
 
     report = run_one(messages, tables.plan(), size=1)
 
-    assert report.news == News(ORDERS_SOURCE, (), (Cutoff(0, 1, 50, MADE_AT),))
-    assert (report.files, tables.files) == ((), [])
+    assert report.outcome == Unplanned(ORDERS_SOURCE, (), (Cutoff(0, 1, 50, MADE_AT),))
+    assert tables.files == []
 
 
 def test_a_planned_truncate_leaves_only_what_came_after_it(tables: Tables) -> None:
@@ -233,12 +236,11 @@ def test_a_planned_truncate_leaves_only_what_came_after_it(tables: Tables) -> No
         tombstone({"id": 7}, offset=4),
     ]
 
-    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 2, 50, MADE_AT),)), size=2)
+    done = write_one(messages, tables.plan(cutoffs=(Cutoff(0, 2, 50, MADE_AT),)), size=2)
 
-    assert report.news is None
-    assert rows_in(report) == [(1, "again")]
-    assert not replaces(report)  # the truncate has emptied the table
-    assert report.account == Account(read=5, applied=2, superseded=3)
+    assert rows_in(done) == [(1, "again")]
+    assert not replaces(done)  # the truncate has emptied the table
+    assert done.account == Account(read=5, applied=2, superseded=3)
 
 
 def test_a_planned_truncate_of_another_partition_counts_by_position(tables: Tables) -> None:
@@ -247,30 +249,28 @@ def test_a_planned_truncate_of_another_partition_counts_by_position(tables: Tabl
         insert({"id": 2, "name": "after"}, offset=91, lsn=51, partition=1),
     ]
 
-    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 2, 50, MADE_AT),)))
+    done = write_one(messages, tables.plan(cutoffs=(Cutoff(0, 2, 50, MADE_AT),)))
 
-    assert rows_in(report) == [(2, "after")]
-    assert report.account == Account(read=2, applied=1, superseded=1)
+    assert rows_in(done) == [(2, "after")]
+    assert done.account == Account(read=2, applied=1, superseded=1)
 
 
 def test_of_two_planned_truncates_the_last_one_counts(tables: Tables) -> None:
     messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
     planned = Cutoff(0, 0, 10, MADE_AT), Cutoff(0, 2, 50, MADE_AT)
 
-    report = run_one(messages, tables.plan(truncates=planned))
+    done = write_one(messages, tables.plan(cutoffs=planned))
 
-    assert report.news is None
-    assert report.files == ()
-    assert report.account == Account(read=3, applied=1, superseded=2)
+    assert done.files == ()
+    assert done.account == Account(read=3, applied=1, superseded=2)
 
 
-def test_a_truncate_after_the_planned_one_is_news_again(tables: Tables) -> None:
+def test_a_truncate_after_the_planned_one_is_unplanned_again(tables: Tables) -> None:
     messages = [truncate(offset=0, lsn=10), *orders(1, start=1), truncate(offset=2, lsn=50)]
 
-    report = run_one(messages, tables.plan(truncates=(Cutoff(0, 0, 10, MADE_AT),)))
+    report = run_one(messages, tables.plan(cutoffs=(Cutoff(0, 0, 10, MADE_AT),)))
 
-    assert report.news is not None
-    assert Cutoff(0, 2, 50, MADE_AT) in report.news.truncates
+    assert Cutoff(0, 2, 50, MADE_AT) in unplanned(report).truncates
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 99])
@@ -284,22 +284,23 @@ def test_what_the_ledger_has_already_is_counted_and_not_applied(tables: Tables, 
 
     report = run_one(messages, tables.plan(marks={0: PartitionMark(5, 1003)}), size=size)
 
-    assert rows_in(report) == [(6, "n6")]
-    assert report.account == Account(read=6, applied=1, duplicates=5)
+    done = written(report)
+    assert rows_in(done) == [(6, "n6")]
+    assert done.account == Account(read=6, applied=1, duplicates=5)
     assert (report.first_offset, report.next_offset) == (0, 6)
 
 
 def test_a_batch_of_duplicates_alone_writes_nothing(tables: Tables) -> None:
-    report = run_one(orders(1, 2, 3), tables.plan(marks={0: PartitionMark(3, 2000)}))
+    done = write_one(orders(1, 2, 3), tables.plan(marks={0: PartitionMark(3, 2000)}))
 
-    assert report.account == Account(read=3, duplicates=3)
-    assert (report.files, report.position) == ((), NO_POSITION)
+    assert done.account == Account(read=3, duplicates=3)
+    assert (done.files, done.position) == ((), NO_POSITION)
 
 
 def test_the_mark_of_another_partition_does_not_count(tables: Tables) -> None:
-    report = run_one(orders(1, partition=1), tables.plan(marks={0: PartitionMark(100, 2000)}))
+    done = write_one(orders(1, partition=1), tables.plan(marks={0: PartitionMark(100, 2000)}))
 
-    assert report.account == Account(read=1, applied=1)
+    assert done.account == Account(read=1, applied=1)
 
 
 def test_a_redelivered_insert_replaces_the_row_it_made(tables: Tables) -> None:
@@ -309,19 +310,19 @@ def test_a_redelivered_insert_replaces_the_row_it_made(tables: Tables) -> None:
     ]
     plan = tables.plan(marks={0: PartitionMark(100, 500)}, rule=EQUALITY)
 
-    report = run_one(messages, plan)
+    done = write_one(messages, plan)
 
-    assert rows_in(report, FileKind.EQUALITY_DELETES) == [(1,)]
+    assert rows_in(done, FileKind.EQUALITY_DELETES) == [(1,)]
 
 
 def test_in_an_empty_table_nothing_needs_removing(tables: Tables) -> None:
     messages = [snapshot_row({"id": 1, "name": "a"}), delete({"id": 2}, offset=1)]
 
-    report = run_one(messages, tables.plan(empty=True, rule=EQUALITY))
+    done = write_one(messages, tables.plan(empty=True, rule=EQUALITY))
 
-    assert [file.kind for file in report.files] == [FileKind.DATA]
-    assert not replaces(report)
-    assert report.account == Account(read=2, applied=2)
+    assert [file.kind for file in done.files] == [FileKind.DATA]
+    assert not replaces(done)
+    assert done.account == Account(read=2, applied=2)
 
 
 @pytest.mark.parametrize("size", [1, 99])
@@ -342,10 +343,10 @@ def test_a_parked_topic_is_passed_over(tables: Tables, size: int) -> None:
 def test_tombstones_alone_are_counted(tables: Tables) -> None:
     messages = [tombstone({"id": n}, offset=n) for n in range(3)]
 
-    report = run_one(messages, tables.plan())
+    done = write_one(messages, tables.plan())
 
-    assert report.account == Account(read=3, superseded=3)
-    assert (report.first_offset, report.next_offset, report.files) == (0, 3, ())
+    assert done.account == Account(read=3, superseded=3)
+    assert done.files == ()
 
 
 def test_a_key_that_kafka_does_not_order_by_is_refused(tables: Tables) -> None:
@@ -357,5 +358,6 @@ def test_a_key_that_kafka_does_not_order_by_is_refused(tables: Tables) -> None:
 
     first, second = run(messages, keyed)
 
-    assert first.failure is None
-    assert isinstance(second.failure, SpreadKeyError)
+    assert isinstance(first.outcome, Written)
+    assert isinstance(second.outcome, Failed)
+    assert isinstance(second.outcome.error, SpreadKeyError)

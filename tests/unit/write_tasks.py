@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,14 @@ import pyarrow.parquet as pq
 
 from cdc.config import DeleteKind, ResolvedRule
 from cdc.decode import key_forms
-from cdc.model import FileKind, PartitionReport, SourceTable
-from cdc.runtime.task.target_plan import TargetPlan
+from cdc.model import (
+    FileKind,
+    PartitionReport,
+    SourceTable,
+    Unplanned,
+    Written,
+)
+from cdc.runtime.task.target_plan import Findings, KeyRouting, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.write import FileWriter
@@ -45,8 +52,16 @@ class Tables:
         assert decode.table is not None
         writer = FileWriter(f"{self.folder}/{table.name}", decode.table.schema, {})
         forms = key_forms(pa.array([m.key for m in met], pa.binary())) | {"plain"}
-        settings = {"key_forms": forms, **settings}
-        return TargetPlan(decode=decode, key=table.key, writer=writer, **settings)
+        routing = KeyRouting(key_forms=forms, **_taken(KeyRouting, settings))
+        findings = Findings(**_taken(Findings, settings))
+        return TargetPlan(
+            decode=decode,
+            key=table.key,
+            writer=writer,
+            routing=routing,
+            findings=findings,
+            **settings,
+        )
 
     @property
     def quarantine(self) -> FileWriter:
@@ -56,6 +71,12 @@ class Tables:
     @property
     def files(self) -> list[Path]:
         return list(self.folder.rglob("*.parquet"))
+
+
+def _taken(part: type[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings that belong to a part of a plan."""
+    names = [field.name for field in fields(part)]
+    return {name: settings.pop(name) for name in names if name in settings}
 
 
 def run(
@@ -77,13 +98,30 @@ def run_one(messages: Iterable[Message], *plans: TargetPlan, size: int = 99) -> 
     return report
 
 
-def replaces(report: PartitionReport) -> bool:
+def written(report: PartitionReport) -> Written:
+    """Give what was written, as everything should be."""
+    assert isinstance(report.outcome, Written), report.outcome
+    return report.outcome
+
+
+def unplanned(report: PartitionReport) -> Unplanned:
+    """Give what keeps everything from being written."""
+    assert isinstance(report.outcome, Unplanned), report.outcome
+    return report.outcome
+
+
+def write_one(messages: Iterable[Message], *plans: TargetPlan, size: int = 99) -> Written:
+    """Run a task over the messages of one partition, all of which it writes."""
+    return written(run_one(messages, *plans, size=size))
+
+
+def replaces(outcome: Written) -> bool:
     """Tell whether some key may have had a row in the table."""
-    return any(file.kind is not FileKind.DATA for file in report.files)
+    return any(file.kind is not FileKind.DATA for file in outcome.files)
 
 
-def rows_in(report: PartitionReport, kind: FileKind = FileKind.DATA) -> list[tuple[Any, ...]]:
-    paths = [file.path for file in report.files if file.kind is kind]
+def rows_in(outcome: Written, kind: FileKind = FileKind.DATA) -> list[tuple[Any, ...]]:
+    paths = [file.path for file in outcome.files if file.kind is kind]
     rows = [tuple(row.values()) for path in paths for row in pq.read_table(path).to_pylist()]
     return sorted(rows)
 

@@ -6,7 +6,7 @@ from cdc.config import MirrorConfig
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NotDebeziumError
-from cdc.model import News
+from cdc.model import Unplanned
 from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.source.topics import Record
 
@@ -37,7 +37,7 @@ def _schema_in(message: bytes) -> bytes | None:
 
 def describe(
     record: Record, dialect: Dialect, wire: Wire, catalog: CatalogColumns | None = None
-) -> News:
+) -> Unplanned:
     """Read from one record which table it belongs to and what its columns are.
 
     Where the record does not say the columns' types, they are looked up.
@@ -55,7 +55,7 @@ def describe(
     return _describe(record, DecodePlan(record.topic, dialect, wire, columns=columns))
 
 
-def _describe(record: Record, plan: DecodePlan) -> News:
+def _describe(record: Record, plan: DecodePlan) -> Unplanned:
     decoded = decode_changes(
         record.partition,
         pa.array([record.offset]),
@@ -65,4 +65,4 @@ def _describe(record: Record, plan: DecodePlan) -> News:
     )
     for bad in decoded.bad_records:
         raise NotDebeziumError(record.topic, record.partition, bad.offset, bad.reason)
-    return News(decoded.table, decoded.new_schemas, places=decoded.places)
+    return Unplanned(decoded.table, decoded.new_schemas, places=decoded.places)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from cdc.config import ResolvedRule
-from cdc.model import News, SchemaPlace, SourceSchema, SourceTable, TargetId
+from cdc.model import SchemaPlace, SourceSchema, SourceTable, TargetId, Unplanned
 from cdc.runtime.follow.actions import Create
 from cdc.runtime.follow.columns import ColumnFollower, Settle
 from cdc.runtime.follow.context import MirrorContext
@@ -38,7 +38,7 @@ class TableFollower:
         self._columns = columns
         self._arrivals = arrivals
 
-    def admit(self, topic: str, news: News) -> None:
+    def admit(self, topic: str, news: Unplanned) -> None:
         """Open the tables of a topic at the start of a run, and create those that can be.
 
         What the first record says is told to new tables alone: it may be older than the others.
@@ -62,7 +62,7 @@ class TableFollower:
 
         self._tables.for_each(topic, source, admit)
 
-    def follow(self, target: TargetId, news: News, settle: Settle) -> None:
+    def follow(self, target: TargetId, news: Unplanned, settle: Settle) -> None:
         """Create a topic's tables, or let one follow its source. Done twice, it is done once.
 
         Args:
@@ -87,7 +87,7 @@ class TableFollower:
             self._arrivals(topic, source)
         self._tables.for_each(topic, source, lambda rule: self._arrive(topic, news, rule))
 
-    def _arrive(self, topic: str, news: News, rule: ResolvedRule) -> None:
+    def _arrive(self, topic: str, news: Unplanned, rule: ResolvedRule) -> None:
         """Make a table, or open it: records that do not tell their types are read anew then."""
         assert news.table is not None
         there = self._tables.open_one(topic, news.table, rule) is not None
@@ -95,7 +95,7 @@ class TableFollower:
             self._follow_all(topic, news, rule)
 
     def _follow_all(
-        self, topic: str, news: News, rule: ResolvedRule, settle: Settle | None = None
+        self, topic: str, news: Unplanned, rule: ResolvedRule, settle: Settle | None = None
     ) -> None:
         """Let one target follow all schemas; one that does not exist yet is created."""
         assert news.table is not None
@@ -111,7 +111,12 @@ class TableFollower:
             self._columns.recognise(mirrored, news.schemas)
 
     def _create(
-        self, topic: str, news: News, rule: ResolvedRule, schema: SourceSchema, place: SchemaPlace
+        self,
+        topic: str,
+        news: Unplanned,
+        rule: ResolvedRule,
+        schema: SourceSchema,
+        place: SchemaPlace,
     ) -> MirroredTable:
         source, context = news.table, self._context
         assert source is not None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from cdc.config import SchemaChange
 from cdc.decode import named_by
 from cdc.errors import AwaitedTableError, EndedTopicError, MirrorError
-from cdc.model import News, SourceTable, TargetId
+from cdc.model import SourceTable, TargetId, Unplanned
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.follow.dropped_tables import DroppedTables, is_read_up
 from cdc.runtime.follow.renamed_tables import RenamedTables
@@ -39,7 +39,7 @@ class FirstRecord:
     """The first record of a topic, and what it tells."""
 
     record: Record
-    news: News
+    news: Unplanned
 
     @property
     def first_position(self) -> int:

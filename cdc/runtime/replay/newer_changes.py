@@ -6,34 +6,23 @@ in the others from where these were at its source position.
 """
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from cdc.collapse import after_cutoff, has_newer
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, Cutoff, PartitionMark
 from cdc.runtime.tables.mirrored_table import MirroredTable, rewind
 from cdc.runtime.task.write_task import REPORT_SCHEMA, split_by_partition
+from cdc.source.topic_log import TopicLog
 from cdc.source.topics import OffsetRange
 
 Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Offsets = Mapping[tuple[str, int], int]
 ROW = "row"
-
-
-@dataclass(frozen=True, slots=True)
-class TopicLog:
-    """What Kafka has of topics."""
-
-    # How far the given partitions of a topic go; those that are gone are left out.
-    held: Callable[[str, Iterable[int]], Mapping[int, OffsetRange]]
-    # The records from the first offsets up to the next ones.
-    read: Callable[[Offsets, Offsets], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +78,9 @@ def find_overtaken(
     """
     own, others = _own_starts(waiting, mirrored), _other_starts(waiting, mirrored)
     spans = {}
-    for partition, held in log.held(mirrored.topic, {*own, *others}).items():
+    for partition, held in log.ranges(mirrored.topic).items():
+        if partition not in own and partition not in others:
+            continue
         applied = mirrored.marks[partition].next_offset
         if held.next >= applied:  # else it is another topic of that name
             spans[partition] = OffsetRange(held.first, applied)

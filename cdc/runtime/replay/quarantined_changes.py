@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
 from cdc.errors import RestlessTopicError, SchemaChangeError
-from cdc.model import MISSING, OFFSET, PARTITION, News, SourceTable, TargetId, cutoffs_in_order
+from cdc.model import MISSING, OFFSET, PARTITION, SourceTable, TargetId, Unplanned, cutoffs_in_order
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.follow.follower import TableFollower
 from cdc.runtime.replay.newer_changes import Mask
@@ -96,7 +96,7 @@ def read_changes(
             parts = list(_decoded(records, plan.of_keys() if plan.key else plan))
         elif schemas and follower is not None:
             source = next(part.table for _, part in parts if part.table is not None)
-            follower.follow(target, News(source, tuple(schemas)), _refuse_key)
+            follower.follow(target, Unplanned(source, tuple(schemas)), _refuse_key)
             continue
         return _reading(records, parts)
     raise RestlessTopicError(target[0])

@@ -24,7 +24,8 @@ from cdc.observe.replay_report import TableReplay, staying
 from cdc.runtime.follow.columns import ColumnFollower
 from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.follow.follower import TableFollower
-from cdc.runtime.replay.newer_changes import Mask, TopicLog, find_overtaken
+from cdc.runtime.replay.apply_records import ChosenRecords, apply_records
+from cdc.runtime.replay.newer_changes import Mask, find_overtaken
 from cdc.runtime.replay.quarantined_changes import (
     Place,
     Reading,
@@ -33,10 +34,11 @@ from cdc.runtime.replay.quarantined_changes import (
     read_tableless,
     source_of,
 )
-from cdc.runtime.stream.batch import MOST_CONFLICTS, BatchRunner
+from cdc.runtime.stream.batch_tools import BatchTools, open_tools
+from cdc.runtime.stream.commits import MOST_CONFLICTS
 from cdc.runtime.stream.plans import Plans
-from cdc.runtime.stream.record_access import OldKeys
 from cdc.runtime.tables.table_rows import TableRows
+from cdc.source.topic_log import TopicLog
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +73,6 @@ class Replayer:
         spark: SparkSession,
         context: MirrorContext,
         log: TopicLog,
-        old_keys: OldKeys,
         *,
         anyway: bool = False,
     ) -> None:
@@ -82,11 +83,10 @@ class Replayer:
             context: The mirror, none of whose tables is open. A dry one changes nothing, and
                 tells what would be done.
             log: What Kafka has.
-            old_keys: Gives the key that a row had before, as for a batch.
             anyway: Also apply records of which nobody can tell whether they are the newest.
         """
         self._spark, self._context, self._tables = spark, context, context.tables
-        self._log, self._old_keys, self._anyway = log, old_keys, anyway
+        self._log, self._anyway = log, anyway
         self._rows = TableRows(spark, context.catalog)
         self._follower = TableFollower(context, ColumnFollower(context))
         self._plans = Plans(context)
@@ -146,7 +146,7 @@ class Replayer:
         applied, overtaken = int(verdict.ready.sum()), int(verdict.overtaken.sum())
         if applied and not self._context.dry_run:
             chosen = records.filter(pa.array(verdict.ready))
-            account = self._runner(chosen).replay(self._frame(chosen), target)
+            account = apply_records(self._tools(chosen), self._frame(chosen), target)
             applied, overtaken = account.applied, overtaken + account.superseded
         if verdict.leaves.any() and not self._context.dry_run:
             leaving = records.filter(pa.array(verdict.leaves))
@@ -192,14 +192,10 @@ class Replayer:
             refused |= dict.fromkeys(unknown - old, LOST)
         return old - new, refused
 
-    def _runner(self, records: pa.Table) -> BatchRunner:
-        """Make a runner that reads the chosen records again where a batch reads Kafka again."""
-        return BatchRunner(
-            self._spark,
-            self._context,
-            reread=lambda first, next_: self._frame(records),
-            old_keys=self._old_keys,
-        )
+    def _tools(self, records: pa.Table) -> BatchTools:
+        """Read the chosen records again where a batch reads Kafka again."""
+        log = ChosenRecords(lambda: self._frame(records), self._log)
+        return open_tools(self._spark, self._context, log)
 
     def _frame(self, records: pa.Table) -> DataFrame:
         """Give records as Kafka does; that they came when they were put aside is near enough."""

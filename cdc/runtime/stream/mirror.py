@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import FrameType
 
 from pyspark.errors import StreamingQueryException
@@ -24,7 +23,6 @@ from tenacity import (
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, interval_seconds
-from cdc.decode import OLD_KEY_HEADER
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
 from cdc.runtime.follow.columns import ColumnFollower
@@ -37,7 +35,8 @@ from cdc.runtime.stream.session import build_session
 from cdc.runtime.stream.start import starting_offsets
 from cdc.runtime.tables.open_tables import OpenTables
 from cdc.runtime.tables.scratch import stream_folder
-from cdc.source.stream import open_stream, read_range
+from cdc.source.stream import open_stream
+from cdc.source.topic_log import KafkaLog
 from cdc.source.topics import open_topics
 from connectors import DIALECTS
 
@@ -123,10 +122,8 @@ class Mirror:
         runner = BatchRunner(
             self._spark,
             context,
-            reread=partial(read_range, self._spark, self._config),
-            old_keys=self._old_key,
-            held=self._held,
-            arrivals=source_tables.arrive,
+            KafkaLog(self._spark, self._config),
+            source_tables.arrive,
         )
         self._failure = None
         self._pause.clear()
@@ -157,16 +154,6 @@ class Mirror:
                 self._unsettled = source_tables.due
             finally:
                 self._summary.parked = {t: str(r) for t, r in context.tables.reasons().items()}
-
-    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
-        with open_topics(self._config.kafka.client_options()) as reader:
-            return reader.header(topic, partition, offset, OLD_KEY_HEADER)
-
-    def _held(self, topic: str) -> dict[int, tuple[int, int]]:
-        with open_topics(self._config.kafka.client_options()) as reader:
-            partitions = {topic: reader.matching([topic])[topic]}
-            ranges = reader.ranges(partitions)
-        return {partition: (place.first, place.next) for (_, partition), place in ranges.items()}
 
     def _wait(
         self,

@@ -1,7 +1,7 @@
 """What the write tasks are told of each table: made once, and again when the table has changed."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from cdc.config import ApplyMode, ChangeKind, DeleteKind, Lookup, SchemaChange
@@ -11,11 +11,10 @@ from cdc.errors import NotParquetError
 from cdc.model import SourceSchema, TargetId
 from cdc.model.column_types import KnownColumns
 from cdc.runtime.follow.context import MirrorContext
-from cdc.runtime.stream.batch_plan import BatchPlan
 from cdc.runtime.tables.mirrored_table import MirroredTable, keys_moving
 from cdc.runtime.tables.scratch import index_folder
 from cdc.runtime.task.row_finder import IndexPlan
-from cdc.runtime.task.target_plan import TargetPlan
+from cdc.runtime.task.target_plan import Findings, KeyRouting, TargetPlan
 from cdc.schema import arrow_schema, source_schema
 from cdc.write import FileWriter
 
@@ -41,7 +40,7 @@ class Plans:
         self._made: dict[TargetId, tuple[PlanKey, TargetPlan]] = {}
 
     def of_batch(
-        self, batch: BatchPlan, only: Collection[TargetId] | None = None
+        self, findings: Mapping[TargetId, Findings], only: Collection[TargetId] | None = None
     ) -> dict[str, tuple[TargetPlan, ...]]:
         """Describe the tables, or some of them, to the write tasks of a batch."""
         context = self._context
@@ -56,15 +55,10 @@ class Plans:
             plan = replace(
                 self._plan(mirrored),
                 marks=mirrored.marks,
-                rewinds=batch.rewinds.get(target, {}),
-                truncates=batch.truncates.get(target, ()),
                 quarantine=context.quarantine.plan(target),
-                rows=batch.rows.get(target),
-                moves=batch.moves.get(target, {}),
+                findings=findings.get(target, Findings()),
             )
-            if target in batch.settling:
-                plan = replace(plan, settling=True)
-            if target in batch.replayed:
+            if plan.findings.replayed:
                 plan = plan.for_replay(self._index(mirrored, always=True))
             known = plans.get(mirrored.topic, ())
             plans[mirrored.topic] = (*(p for p in known if p.writer is not None), plan)
@@ -124,11 +118,9 @@ class Plans:
             key=mirrored.key or _row_key(mirrored),
             writer=FileWriter(mirrored.table.data_location, schema, self._storage, *spec),
             index=self._index(mirrored),
-            barrier=view.ledger.pending_cutoff if view.ledger else None,
+            pending_cutoff=view.ledger.pending_cutoff if view.ledger else None,
             empty=view.empty,
-            width=lanes.partition_count,
-            key_forms=lanes.key_forms,
-            mixed=keys_moving(mirrored),
+            routing=KeyRouting(lanes.partition_count, keys_moving(mirrored), lanes.key_forms),
             stale_rows=view.state.source.stale_rows,
         )
 

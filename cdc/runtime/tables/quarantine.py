@@ -18,7 +18,7 @@ from cdc.commit import (
 )
 from cdc.config import MirrorConfig
 from cdc.errors import CommitConflictError, ForeignTableError
-from cdc.model import PartitionReport, TableName, TargetId, WrittenFile
+from cdc.model import PartitionReport, TableName, TargetId, Written, WrittenFile
 from cdc.runtime.task.target_plan import QuarantinePlan
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.sql import discard_records
@@ -82,28 +82,28 @@ class Quarantine:
             self._writer = FileWriter(self._table.data_location, schema, self._storage)
         return QuarantinePlan(self._writer, self._marks.get(_name(target), {}))
 
-    def commit(self, reports: Iterable[PartitionReport]) -> None:
+    def commit(self, written: Iterable[tuple[PartitionReport, Written]]) -> None:
         """Keep the bad records of some partitions. Run twice, the second run raises a conflict.
 
         Raises:
             CommitConflictError: A second mirror of the same config has put some of them here.
         """
-        kept = [report for report in reports if report.quarantined is not None]
+        kept = [(part, w.quarantined) for part, w in written if w.quarantined is not None]
         if not kept:
             return
         assert self._table is not None
         for attempt in range(MOST_CONFLICTS + 1):
             self._table.refresh()
             marks = self._read_marks(self._table)
-            if any(_mark(marks, report) > _mark(self._marks, report) for report in kept):
+            if any(_mark(marks, report) > _mark(self._marks, report) for report, _ in kept):
                 self._marks = marks
                 raise CommitConflictError(
                     str(self.name), "another mirror put the same records here"
                 )
-            for report in kept:
+            for report, _ in kept:
                 own = marks.setdefault(_name((report.topic, report.target)), {})
                 own[report.partition] = max(own.get(report.partition, 0), report.next_offset)
-            files = [report.quarantined for report in kept if report.quarantined is not None]
+            files = [file for _, file in kept]
             try:
                 append_files(self._table, files, QUARANTINED_PROPERTY, quarantined_text(marks))
                 break
@@ -111,15 +111,15 @@ class Quarantine:
                 if attempt == MOST_CONFLICTS:
                     raise
         self._marks = marks
-        for report in kept:
-            assert report.quarantined is not None
+        for report, file in kept:
+            bad = report.bad_record
             logger.warning(
                 "quarantined topic=%s partition=%d records=%d first_offset=%d reason=%s",
                 report.topic,
                 report.partition,
-                report.quarantined.rows,
-                report.bad.offset if report.bad else -1,
-                report.bad.reason if report.bad else "",
+                file.rows,
+                bad.offset if bad else -1,
+                bad.reason if bad else "",
             )
 
     @property

@@ -16,7 +16,7 @@ from cdc.commit import (
 )
 from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError, CommitConflictError
-from cdc.model import Cutoff, CutoffCause, FileKind, PartitionMark, PartitionReport
+from cdc.model import Cutoff, CutoffCause, FileKind, PartitionMark, Written
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_rows import TableRows
@@ -65,7 +65,7 @@ class TableCommit:
                     self.catalog.sql_name(mirrored.table.name),
                     report.files,
                     mirrored.key,
-                    _joined_bounds(report.partitions, mirrored.key),
+                    _joined_bounds((w for _, w in report.written), mirrored.key),
                     ledger,
                     current_only=mirrored.rule.mode is ApplyMode.HISTORY,
                 )
@@ -93,10 +93,10 @@ class TableCommit:
         self, mirrored: MirroredTable, report: TargetReports, cutoffs: Sequence[Cutoff]
     ) -> Ledger:
         old, marks = mirrored.ledger, mirrored.marks
-        for part in report.partitions:
+        for part, written in report.written:
             before = marks.get(part.partition, PartitionMark(0))
             marks[part.partition] = PartitionMark(
-                max(before.next_offset, part.next_offset), max(before.position, part.position)
+                max(before.next_offset, part.next_offset), max(before.position, written.position)
             )
         number = old.batch + 1 if old else 0
         newest = cutoffs[-1] if cutoffs else old.pending_cutoff if old else None
@@ -125,10 +125,10 @@ def _expect_unchanged(mirrored: MirroredTable) -> None:
 
 
 def _joined_bounds(
-    partitions: Iterable[PartitionReport], key: tuple[str, ...]
+    written: Iterable[Written], key: tuple[str, ...]
 ) -> dict[str, tuple[object, object]]:
     """Join the partitions' key bounds; a column without bounds somewhere has none."""
-    parts = [p.key_bounds for p in partitions if p.files]
+    parts = [part.key_bounds for part in written if part.files]
     return {
         name: (min(p[name][0] for p in parts), max(p[name][1] for p in parts))
         for name in key

@@ -120,9 +120,9 @@ class TableRows:
             ended = self._keys_of(mirrored, report)
             for cutoff in cutoffs:
                 newer = [
-                    after_cutoff(part.reread, part.partition, cutoff).select(mirrored.key)
-                    for part in report.partitions
-                    if part.reread is not None
+                    after_cutoff(written.survivors, part.partition, cutoff).select(mirrored.key)
+                    for part, written in report.written
+                    if written.survivors is not None
                 ]
                 kept = [keys for keys in (ended, *newer) if keys is not None and len(keys)]
                 close_all(

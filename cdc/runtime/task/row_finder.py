@@ -28,7 +28,7 @@ class IndexPlan:
         plain = [(f.path, f.sequence, f.rows, f.lane, f.spec_id, f.partition) for f in files]
         return IndexPlan(folder, pickle.dumps(plain))
 
-    def of_lane(self, lane: int) -> tuple[LiveFile, ...]:
+    def of_lane(self, lane: int | None) -> tuple[LiveFile, ...]:
         """Give the data files that may hold keys of one Kafka partition."""
         return tuple(LiveFile(*f) for f in pickle.loads(self.files) if f[3] in (lane, None))
 
@@ -41,8 +41,8 @@ class RowFinder:
         plan: IndexPlan,
         writer: FileWriter,
         key: tuple[str, ...],
-        partition: int,
-        only: str | None = None,
+        partition: int | None,
+        replaceable: str | None = None,
     ) -> None:
         """Open the index.
 
@@ -50,16 +50,16 @@ class RowFinder:
             plan: Where it is, and the table's data files.
             writer: Opens data files, and knows the table's columns.
             key: The key columns.
-            partition: The Kafka partition of the keys.
-            only: A column of yes and no: rows that have no there are never looked for.
+            partition: The Kafka partition of the keys; None for those of all partitions.
+            replaceable: A column of yes and no: rows that have no there are never looked for.
         """
         self._files = plan.of_lane(partition)
         self._writer = writer
         self._key = key
         self._lane = partition
         schema = pa.schema([writer.schema.field(name) for name in key])
-        chosen = None if only is None else writer.schema.field(only)
-        self._columns = (*key, *([] if only is None else [only]))
+        chosen = None if replaceable is None else writer.schema.field(replaceable)
+        self._columns = (*key, *([] if replaceable is None else [replaceable]))
         self._index = KeyIndex(plan.folder, schema, writer.open, only=chosen)
 
     def rows(self, keys: pa.Table, names: Sequence[str]) -> pa.Table:

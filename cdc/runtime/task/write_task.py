@@ -11,8 +11,8 @@ import pyarrow as pa
 from cdc.decode import DecodePlan, Wire
 from cdc.dialect import Dialect
 from cdc.model import PartitionReport, TargetId
-from cdc.runtime.task.joint_work import finish_jointly
-from cdc.runtime.task.partition import PartitionWork, SharedDecoder
+from cdc.runtime.task.finish import finish, finish_together
+from cdc.runtime.task.partition import PartitionRecords, SharedDecoder
 from cdc.runtime.task.target_plan import TargetPlan
 
 REPORT_SCHEMA = "report binary"
@@ -29,27 +29,31 @@ class WriteTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield one pickled report for each topic partition of the task and each table."""
-        joint: dict[TargetId, list[PartitionWork]] = {}
+        together: dict[TargetId, list[PartitionRecords]] = {}
         runs = groupby(split_by_partition(batches), key=lambda run: run[:2])
         for (topic, partition), chunks in runs:
-            works = [PartitionWork(topic, partition, plan) for plan in self._plans_of(topic)]
+            tables = [PartitionRecords(topic, partition, plan) for plan in self._plans_of(topic)]
             for _, _, chunk in chunks:
                 decoder = SharedDecoder(partition)
-                for work in works:
-                    work.take(chunk, decoder)
-            for work in (work for work in works if work.read):
-                if work.plan.mixed:
-                    joint.setdefault((topic, work.plan.name), []).append(work)
+                for records in tables:
+                    records.take(chunk, decoder)
+            for records in (records for records in tables if records.tally.read):
+                if records.plan.routing.keys_moving:
+                    together.setdefault((topic, records.plan.name), []).append(records)
                 else:
-                    yield _pickled(work.finish())
-        for works in joint.values():
-            for report in finish_jointly(works):
+                    yield _pickled(finish(records))
+        for parts in together.values():
+            for report in finish_together(parts):
                 yield _pickled(report)
 
     @property
-    def joint(self) -> bool:
-        """Whether all records of some topic must come to one task."""
-        return any(plan.mixed for plans in self.plans.values() for plan in plans)
+    def in_one_task(self) -> frozenset[str]:
+        """The topics of which all records must come to one task."""
+        return frozenset(
+            topic
+            for topic, plans in self.plans.items()
+            if any(plan.routing.keys_moving for plan in plans)
+        )
 
     def _plans_of(self, topic: str) -> tuple[TargetPlan, ...]:
         if topic in self.parked:
