@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Message, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pyiceberg.catalog import Catalog, load_catalog
 
 from cdc.config import load_config
 from tests.chaos.mirror import PROGRAM, ROOT, environment
 from tests.integration.stack import Stack
 from tests.patience import PATIENCE_SECONDS
-from tests.recorded.restore import RECORDED, restore
+from tests.recorded.restore import RECORDED, read_avro, restore
 from tests.recorded.rows import Row, as_json
 
 NAMESPACES = ("recorded", "recorded_bare")
@@ -152,16 +152,16 @@ def state(config: Path) -> State:
     for namespace in NAMESPACES:
         for name in catalog.list_tables(namespace):
             table = catalog.load_table(name)
-            summaries = {s.snapshot_id: s.summary for s in table.metadata.snapshots}
+            ledgers = {
+                snapshot.snapshot_id: snapshot.summary.get("_mirror_ledger")
+                for snapshot in table.metadata.snapshots
+                if snapshot.summary is not None
+            }
             found[".".join(name)] = TableState(
                 table.metadata_location,
                 table.metadata.current_snapshot_id,
                 table.properties,
-                {
-                    number: json.loads(summary["_mirror_ledger"])
-                    for number, summary in summaries.items()
-                    if summary is not None and summary.get("_mirror_ledger")
-                },
+                {number: json.loads(text) for number, text in ledgers.items() if text},
             )
     return found
 
@@ -217,14 +217,12 @@ def test_a_restored_warehouse_is_whole(tmp_path: Path) -> None:
 
 def check_lengths(listed: Path) -> None:
     """See that the files of a snapshot have the lengths that it names."""
-    with listed.open("rb") as file:
-        for manifest in list(fastavro.reader(file)):
-            path = Path(manifest["manifest_path"])
-            assert path.stat().st_size == manifest["manifest_length"]
-            with path.open("rb") as inner:
-                for entry in list(fastavro.reader(inner)):
-                    data = entry["data_file"]
-                    assert Path(data["file_path"]).stat().st_size == data["file_size_in_bytes"]
+    for manifest in read_avro(listed)[0]:
+        path = Path(manifest["manifest_path"])
+        assert path.stat().st_size == manifest["manifest_length"]
+        for entry in read_avro(path)[0]:
+            data = entry["data_file"]
+            assert Path(data["file_path"]).stat().st_size == data["file_size_in_bytes"]
 
 
 @pytest.mark.parametrize("table", sorted(EXPECTED))

@@ -10,7 +10,6 @@ import base64
 import copy
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,14 +28,15 @@ import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import Consumer, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from cdc.observe.postgres_rows import read_rows
 from tests.chaos.mirror import PROGRAM, environment
 from tests.integration.databases import PostgresSource, Topics
 from tests.integration.stack import Stack, open_stack
 from tests.patience import PATIENCE_SECONDS
-from tests.recorded.restore import CONFIG, RECORDED, ROOT, SERVERS, relocate
+from tests.recorded.restore import CONFIG, RECORDED, ROOT, SERVERS, pack, relocate
 from tests.recorded.rows import Row, as_json, sorted_rows
 
 NAME = "recorded"
@@ -121,7 +121,10 @@ match = "public.waiting"
 schema_policies = { add_column = "fail" }
 """
 
-PLAIN = ("items", "stock", "clients", "audit", "lanes", "pending", "again", "stale", "gone")
+PLAIN = (
+    *("items", "stock", "clients", "audit", "lanes", "wide", "pending"),
+    *("again", "stale", "gone"),
+)
 TABLES = (
     """CREATE TABLE orders (id int PRIMARY KEY, customer text, amount numeric(10,2),
         created_at timestamptz)""",
@@ -174,7 +177,8 @@ def change(table: str, updated: int, deleted: int, inserted: int, text: str) -> 
 
 
 CHANGES = (
-    *(step for table in PLAIN for step in change(table, 2, 3, 9, "second")),
+    *(s for table in PLAIN if table != "lanes" for s in change(table, 2, 3, 9, "second")),
+    *change("lanes", 2, 1, 9, "second"),
     "UPDATE orders SET amount = 99.99 WHERE id = 2",
     "UPDATE orders SET created_at = created_at + interval '1 day' WHERE id = 3",
     "UPDATE orders SET amount = amount WHERE id = 4",  # no version in the history
@@ -209,6 +213,9 @@ ALTERED = (
     "UPDATE accounts SET note = 'third' WHERE code = 'code 3'",
     "DELETE FROM accounts WHERE code = 'code 4'",
     "INSERT INTO accounts VALUES (7, 'code 7', 'third')",
+    # Keys of another form: they go to other partitions.
+    "ALTER TABLE wide ALTER COLUMN id TYPE bigint",
+    *change("wide", 4, 5, 9_000_000_000, "third"),
     "ALTER TABLE people RENAME TO persons",
     "UPDATE persons SET v = 'new name' WHERE id = 3",
     "INSERT INTO persons VALUES (6, 'new name')",
@@ -228,10 +235,16 @@ REMADE = (
     "UPDATE audit SET v = 'before the truncate' WHERE id IN (1, 2, 4)",
     "TRUNCATE audit",
 )
-# After the last run that commits anything: a topic has grown, and a column came with a default.
+# After the last run that commits anything. By their keys, the rows 3 and 10 move when the topic
+# gets a second partition, and one column comes with a default.
+BEFORE_GROWTH = (
+    "UPDATE lanes SET v = 'first partition' WHERE id = 3",
+    "INSERT INTO lanes VALUES (10, 'first partition')",
+)
 UNSEEN = (
-    *(f"UPDATE lanes SET v = 'moved' WHERE id = {number}" for number in (1, 4, 5, 6)),
-    "DELETE FROM lanes WHERE id = 7",
+    "UPDATE lanes SET v = 'second partition' WHERE id = 3",
+    "DELETE FROM lanes WHERE id = 10",
+    "UPDATE lanes SET v = 'not moved' WHERE id = 4",
     "ALTER TABLE pending ADD COLUMN w text DEFAULT 'given'",
     "UPDATE pending SET v = 'third' WHERE id = 4",
 )
@@ -241,6 +254,7 @@ LATER = (
     *change("clients", 4, 5, 10, "later"),
     "INSERT INTO clients VALUES (3, 'back')",
     *change("lanes", 4, 5, 10, "later"),
+    *change("wide", 2, 4, 10, "later"),
     "INSERT INTO pending VALUES (10, 'later', 'own')",
     "DELETE FROM pending WHERE id = 5",
     "UPDATE again SET v = 'later' WHERE id = 3",
@@ -306,6 +320,7 @@ class Recording:
         self.execute(*REMADE)
         self.run(expected=1)
         self.run(expected=1)
+        self.execute(*BEFORE_GROWTH)
         self._grow("lanes", 2)
         self.execute(*UNSEEN)
         self.run(DYING, expected=-signal.SIGKILL)
@@ -314,7 +329,7 @@ class Recording:
         expected = {
             **{t: self.rows(t) for t in ("items", "stock", "events", "products", "accounts")},
             **{t: self.rows(t) for t in ("audit", "lanes", "pending", "again", "waiting")},
-            **{t: self.rows(t) for t in ("orders", "persons", MARKS)},
+            **{t: self.rows(t) for t in ("orders", "persons", "wide", MARKS)},
             "typed": typed,
             "left_alone": dropped,
             "stale": _over(stale, self.rows("stale")),
@@ -326,8 +341,8 @@ class Recording:
         self._keep(records, tables)
 
     def _begin(self) -> None:
-        # Its truncate is in one partition, and concerns the other too.
-        create_topic(self.source.topics.servers, f"{NAME}.public.audit", 2)
+        for table in ("audit", "wide"):
+            create_topic(self.source.topics.servers, f"{NAME}.public.{table}", 2)
         plain = (statement for table in PLAIN for statement in create(table))
         self.source.execute(*TABLES, *plain)
         self.source.register("public.*")
@@ -404,13 +419,15 @@ class Recording:
 
     def _keep(self, records: Sequence["Kept"], tables: Mapping[str, list[Row]]) -> None:
         """Write the recording, in which nothing is of this machine."""
-        shutil.rmtree(RECORDED, ignore_errors=True)
-        RECORDED.mkdir()
-        warehouse = RECORDED / "warehouse"
-        shutil.copytree(self.folder / "warehouse", warehouse)
-        for file in warehouse.rglob(".*.crc"):
-            file.unlink()
+        RECORDED.mkdir(exist_ok=True)
+        warehouse = self.folder / "warehouse"
+        for scratch in (*warehouse.rglob(".*.crc"), *warehouse.rglob("*.db-journal")):
+            scratch.unlink()
         relocate(warehouse, str(self.folder.resolve() / "warehouse"), ROOT)
+        for kept in warehouse.rglob("*"):
+            if kept.is_file() and self.folder.name.encode() in kept.read_bytes():
+                raise RuntimeError(f"{kept} names a folder of this machine")
+        pack(warehouse)
         for name, url, waiting in (
             (CONFIG, "", ""),
             ("made_with.toml", 'url = "env:RECORDED_DATABASE_URL"\n', WAITING),
@@ -430,9 +447,6 @@ class Recording:
                 listed = ",\n".join(json.dumps(row) for row in rows)
                 lines.append(f"{json.dumps(name)}: [\n{listed}\n]")
             file.write("{\n" + ",\n".join(lines) + "\n}\n")
-        for path in RECORDED.rglob("*"):
-            if path.is_file() and self.folder.name.encode() in path.read_bytes():
-                raise RuntimeError(f"{path} names a folder of this machine")
 
 
 def register_bare(stack: Stack, source: PostgresSource) -> None:
@@ -522,14 +536,14 @@ def read_records(servers: str) -> list[Kept]:
 def _kept(message: Message) -> Kept:
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     assert topic is not None and partition is not None and offset is not None
-    headers = [(name, value) for name, value in message.headers() or ()]
+    headers: Any = message.headers() or ()  # pairs, also where its type says more
     return Kept(
         topic, partition, offset, message.timestamp()[1], message.key(), message.value(), headers
     )
 
 
 def create_topic(servers: str, topic: str, partitions: int) -> None:
-    """Make a topic."""
+    """Make a topic before the connector does."""
     admin = AdminClient({"bootstrap.servers": servers})
     for done in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         done.result(PATIENCE_SECONDS)

@@ -8,10 +8,10 @@ it have another length in the manifest, or the list, that names them.
 """
 
 import json
-import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
+import tarfile
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 RECORDED = Path(__file__).parent / "warehouse"
 ROOT = "/recorded/warehouse"
+ARCHIVE = RECORDED / "warehouse.tar.xz"
 CONFIG = "recorded.toml"
 CATALOG = "catalog.db"
 SERVERS = "localhost:9092"  # as the recorded config has it
@@ -45,11 +46,27 @@ def restore(folder: Path, servers: str = SERVERS) -> Path:
         The config file, to run the mirror with.
     """
     warehouse = folder / "warehouse"
-    shutil.copytree(RECORDED / "warehouse", warehouse)
+    warehouse.mkdir(parents=True)
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(warehouse, filter="data")
     relocate(warehouse, ROOT, str(warehouse.resolve()))
     config = folder / CONFIG
     config.write_text((RECORDED / CONFIG).read_text().replace(SERVERS, servers))
     return config
+
+
+def pack(warehouse: Path) -> None:
+    """Keep a warehouse, whose paths begin with the recorded root already."""
+
+    def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = 0
+        entry.uname = entry.gname = ""
+        return entry
+
+    with tarfile.open(ARCHIVE, "w:xz") as archive:
+        for path in sorted(warehouse.rglob("*")):
+            if path.is_file():
+                archive.add(path, str(path.relative_to(warehouse)), filter=plain)
 
 
 def relocate(folder: Path, old: str, new: str) -> None:
@@ -139,23 +156,22 @@ class _Relocation:
             database.execute("VACUUM")  # what was in free pages is no part of a recording
 
 
+def read_avro(path: Path) -> tuple[list[Row], dict[str, str]]:
+    """Read the records of a manifest, or of a list of manifests, and its metadata."""
+    with path.open("rb") as file:
+        reader: Any = fastavro.reader(file)
+        return list(reader), dict(reader.metadata)
+
+
 def _rewrite_avro(path: Path, change: Callable[[Row], None]) -> None:
     """Change the records of an Avro file, and leave its schema, metadata and codec as they are."""
-    with path.open("rb") as file:
-        reader = fastavro.reader(file)
-        metadata = reader.metadata
-        records = list(reader)
+    records, metadata = read_avro(path)
     for record in records:
         change(record)
-    own: Mapping[str, str] = {k: v for k, v in metadata.items() if not k.startswith("avro.")}
+    schema = json.loads(metadata.pop("avro.schema"))
+    codec: Any = metadata.pop("avro.codec", "null")
     with path.open("wb") as file:
-        fastavro.writer(
-            file,
-            json.loads(metadata["avro.schema"]),
-            records,
-            codec=metadata.get("avro.codec", "null"),
-            metadata=own,
-        )
+        fastavro.writer(file, schema, records, codec=codec, metadata=metadata)
 
 
 if __name__ == "__main__":
