@@ -41,7 +41,8 @@ class Lanes:
         """Read what a table's properties say."""
 
         def number(name: str) -> int | None:
-            return int(properties[name]) if name in properties else None
+            text = properties.get(name)
+            return int(text) if text else None
 
         moving = json.loads(properties.get(MOVING_PROPERTY, "{}"))
         return Lanes(
@@ -89,7 +90,7 @@ class Lanes:
             sequence: The sequence number of the table's newest snapshot.
         """
         known = self.key_forms | forms
-        moved = self._moved(ends, sequence) if len(known) > 1 else self
+        moved = self._moved(ends, sequence) if len(known) > 1 and known != self.key_forms else self
         return replace(moved, key_forms=known)
 
     def with_key(self, sequence: int, *, narrower: bool) -> "Lanes":

@@ -14,18 +14,29 @@ from cdc.state.key import TableKey
 from cdc.state.lanes import Lanes
 from cdc.state.names import (
     BACKFILL_PROPERTY,
-    DROPPED_PROPERTY,
+    FORMER_KEY_PROPERTY,
     FORMER_PROPERTY,
+    IDENTITIES_PROPERTY,
+    KEY_FORMS_PROPERTY,
     MIRROR_PROPERTY,
     MOVING_PROPERTY,
+    SCHEMA_LOG_PROPERTY,
+    STATE_VERSION_PROPERTY,
     TOPIC_PROPERTY,
+    TYPES_PROPERTY,
 )
 from cdc.state.schema_log import log_property, read_log
 from cdc.state.source_identity import SourceIdentity
 from cdc.state.version import STATE_VERSION, migrate, version_of
 
-# How a property is written that says nothing any more; Iceberg's own way would be to remove it.
-NOTHING: Final = {BACKFILL_PROPERTY: "{}", MOVING_PROPERTY: "{}", DROPPED_PROPERTY: ""}
+# How a property is written that says nothing any more, if not as an empty text; Iceberg's own way
+# would be to remove it.
+NOTHING: Final = {
+    **dict.fromkeys((BACKFILL_PROPERTY, MOVING_PROPERTY), "{}"),
+    **dict.fromkeys((IDENTITIES_PROPERTY, TYPES_PROPERTY), "{}"),
+    **dict.fromkeys((SCHEMA_LOG_PROPERTY, KEY_FORMS_PROPERTY, FORMER_KEY_PROPERTY), "[]"),
+    FORMER_PROPERTY: "null",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +90,15 @@ class TableState:
         return dict(self._properties())
 
     def changes_to(self, other: "TableState") -> dict[str, str]:
-        """Give the properties that make another state of this one; none if nothing differs."""
+        """Give the properties that make another state of this one; none if nothing differs.
+
+        A table that still has it in an older version gets all of it, and the version.
+        """
         before, after = self.properties, other.properties
-        changed = {name: text for name, text in after.items() if before.get(name) != text}
-        return changed | {name: NOTHING.get(name, "") for name in before.keys() - after.keys()}
+        gone = {name: NOTHING.get(name, "") for name in before.keys() - after.keys()}
+        if self.version != STATE_VERSION:
+            return {STATE_VERSION_PROPERTY: str(STATE_VERSION), **after, **gone}
+        return {name: text for name, text in after.items() if before.get(name) != text} | gone
 
     def noted(self, *events: SchemaEvent) -> "TableState":
         """Take note of what the table did to follow its source."""

@@ -7,14 +7,16 @@ import pytest
 from cdc.config import ApplyMode, ChangeKind, ResolvedRule, SchemaChange
 from cdc.dialect import SourceTables
 from cdc.errors import DroppedTableError, RemadeTableError
-from cdc.model import SourceTable, TableName
+from cdc.model import SourceTable
+from cdc.runtime.follow.actions import FollowSource, Leave, SourceChange
 from cdc.runtime.follow.source_decisions import (
     SourceLookup,
     SourceTableState,
+    left_topic_action,
     look_up,
     source_action,
 )
-from cdc.state.left_topics import LeftTable, LeftTopic, left_topics_property, read_left_topics
+from cdc.state.left_topics import LeftTopic
 from cdc.state.source_identity import Identity, Moment, SourceIdentity
 from cdc.state.table_view import TableView
 from tests.unit.table_views import a_view as view_of
@@ -156,20 +158,49 @@ def test_old_rows_go_only_where_it_is_known_where_the_new_ones_begin(
         assert action.texts[0].endswith(ends)
 
 
-def test_what_is_known_of_left_topics_is_read_as_it_was_written() -> None:
-    tables = (LeftTable("u", TableName(("shop",), "old"), "file:/x", TableName(("shop",), "new")),)
-    renamed = LeftTopic("srv.old", {0: 4, 11: 7}, tables, "now", "srv.new", 2, done=True)
-    dropped = LeftTopic(
-        "srv.gone", {0: 1}, (LeftTable("v", TableName((), "a"), "y"),), "now", position=9
-    )
-
-    found = read_left_topics(left_topics_property([renamed, dropped]))
-
-    assert found == {"srv.old": renamed, "srv.gone": dropped}
-    assert [topic.done for topic in found.values()] == [True, False]
-    assert read_left_topics({}) == {}
+@pytest.mark.parametrize(
+    "state", [SourceTableState.THERE, SourceTableState.UNKNOWN, SourceTableState.RENAMED]
+)
+@pytest.mark.parametrize("policy", SchemaChange)
+def test_a_table_that_is_there_or_may_be_is_left_alone(
+    state: SourceTableState, policy: SchemaChange
+) -> None:
+    # What was renamed is followed under its new name.
+    assert source_action(a_view(ruled(policy)), SourceLookup(state)) is None
 
 
-@pytest.mark.parametrize(("ends", "over"), [({0: 4}, True), ({0: 5}, False), ({0: 4, 1: 1}, False)])
-def test_a_left_topic_is_over_until_something_comes(ends: dict[int, int], over: bool) -> None:
-    assert LeftTopic("t", {0: 4}, (), "now").is_over(ends) is over
+def test_a_table_that_is_to_be_dropped_is_dropped_also_where_it_was_noted() -> None:
+    view = a_view(ruled(SchemaChange.EVOLVE), SourceIdentity(KNOWN, dropped=SEEN))
+
+    action = source_action(view, SourceLookup(SourceTableState.DROPPED))
+
+    assert action == FollowSource(SourceChange.DROP)
+
+
+def test_a_parked_table_says_what_its_policy_was() -> None:
+    with pytest.raises(RemadeTableError) as caught:
+        source_action(a_view(ruled()), SourceLookup(SourceTableState.REPLACED))
+
+    error = caught.value
+    assert (error.source, error.table, error.policy) == ("public.orders", "shop.orders", "lenient")
+
+
+def test_a_table_of_changes_that_was_made_again_is_parked_where_its_rule_says_so() -> None:
+    view = a_view(ruled(SchemaChange.FAIL, mode=ApplyMode.APPEND))
+
+    with pytest.raises(RemadeTableError):
+        source_action(view, SourceLookup(SourceTableState.REPLACED))
+
+
+@pytest.mark.parametrize("successor", [None, "srv.public.sales"])
+@pytest.mark.parametrize(("ends", "is_left"), [({0: 4}, True), ({}, True), ({0: 5}, False)])
+def test_a_topic_that_was_left_is_left_alone_until_something_comes(
+    successor: str | None, ends: dict[int, int], is_left: bool
+) -> None:
+    left = LeftTopic("t", {0: 4}, (), "now", successor)
+
+    assert left_topic_action(left, ends) == (Leave(successor) if is_left else None)
+
+
+def test_a_topic_that_was_never_left_is_read() -> None:
+    assert left_topic_action(None, {}) is None

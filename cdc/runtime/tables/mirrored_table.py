@@ -11,10 +11,8 @@ from cdc.runtime.tables.data_files import DataFiles
 from cdc.runtime.tables.table_views import view_of
 from cdc.state import cutoffs
 from cdc.state.ledger import Ledger, past_ledgers
-from cdc.state.names import STATE_VERSION_PROPERTY
 from cdc.state.table_state import TableState
 from cdc.state.table_view import TableView
-from cdc.state.version import STATE_VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +88,6 @@ class MirroredTable:
     def keep(self, state: TableState) -> None:
         """Let the table remember something else, in one commit. Done twice, it is done once."""
         changes = self.state.changes_to(state)
-        if self.state.version != STATE_VERSION:
-            changes = {**state.properties, STATE_VERSION_PROPERTY: str(STATE_VERSION)}
         if changes:
             set_properties(self.table, changes)
             self._look(self.ledger)
