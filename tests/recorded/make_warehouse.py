@@ -31,7 +31,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from cdc.observe.postgres_rows import read_rows
+from cdc.demo.postgres_rows import read_rows
 from tests.chaos.mirror import PROGRAM, environment
 from tests.integration.databases import PostgresSource, Topics
 from tests.integration.stack import Stack, open_stack

@@ -106,8 +106,8 @@ def test_another_topics_records_are_not_brought_into_the_task_of_one_whose_keys_
             for n in range(4)
         ),
     )
-    bench.tables.note_partitions(table.topic, {0: 5, 1: 3})
-    bench.tables.note_partitions(other.topic, {0: 2, 1: 2})
+    bench.note_partitions(table.topic, {0: 5, 1: 3})
+    bench.note_partitions(other.topic, {0: 2, 1: 2})
     messages = [
         update({"id": 1, "name": "newest"}, table=table, partition=1, offset=0, lsn=2000),
         delete({"id": 2}, table=table, partition=1, offset=1, lsn=2001),

@@ -14,7 +14,7 @@ from cdc.dialect import ColumnFacts
 from cdc.errors import SchemaChangeError
 from cdc.model import SchemaEvent, SchemaPlace, SourceColumn, SourceSchema, SourceType
 from cdc.runtime.follow.column_decisions import ColumnDecision, ColumnDecisions
-from cdc.runtime.follow.declared import Declarations
+from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.state.key import TableKey
 from cdc.state.table_view import TableView
 from connectors import DIALECTS
@@ -48,7 +48,7 @@ def a_schema(*names: str, key: tuple[str, ...] = ("id",), inferred: bool = False
 @pytest.fixture(scope="module")
 def decisions() -> ColumnDecisions:
     config = parse_config(CONFIG, Path("/shop.toml"))
-    return ColumnDecisions(POSTGRES, Declarations(config, POSTGRES))
+    return ColumnDecisions(POSTGRES, CatalogColumns(config, POSTGRES))
 
 
 def texts(found: ColumnDecision) -> tuple[str, ...]:
