@@ -61,14 +61,14 @@ SLOW = {
     r"tests/unit/test_decode_avro_messages\.py::test_a_damaged_message": "many made-up messages",
     r"tests/unit/test_decode_avro_messages\.py::test_a_process_forked": "starts processes",
     r"tests/unit/test_decode_refusals\.py::test_a_payload_of_null": "starts processes",
-    r"tests/unit/test_write_partitions\.py::test_(every_row|a_thousand)": "thousands of made-up rows",
+    r"tests/unit/test_write_partitions\.py::test_(every_row|a_thousand)": "made-up rows",
     r"tests/unit/test_write_transforms\.py::test_a_transform_gives_what": "made-up values",
     r"tests/unit/test_partition_grammar\.py::test_any_other_text": "made-up texts",
     r"tests/unit/test_index_cache\.py::test_every_single_flipped_bit": "thousands of bits",
     r"tests/unit/test_index_cache\.py::test_many_processes": "starts processes",
     r"tests/unit/test_index_model\.py": "made-up keys by the thousand",
     r"tests/unit/test_captures\.py": "decodes every recording in every form",
-    r"tests/unit/test_connector_probes\.py::test_a_(database_that|host_that)": "waits for an answer",
+    r"tests/unit/test_connector_probes\.py::test_a_(database|host)_that": "waits for an answer",
 }
 
 _MARKS = {

@@ -1,8 +1,5 @@
 """Rows, deletes and ledger in one commit, and what other writers may do beside it."""
 
-import uuid
-from dataclasses import replace
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,12 +8,7 @@ from cdc.errors import CommitConflictError
 from cdc.model import LEDGER_PROPERTY, Ledger, PartitionMark
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, insert, update
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
+from tests.unit.messages import Table, insert, update
 
 
 @pytest.fixture

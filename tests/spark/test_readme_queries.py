@@ -1,7 +1,6 @@
 """The queries that README shows give what README says, on the tables of its own example."""
 
 import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, column, delete, insert, truncate, update
+from tests.unit.messages import Table, column, delete, insert, truncate, update
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 JANUARY, FEBRUARY = 1_768_000_000_000, 1_770_000_000_000  # before and after README's moment
@@ -23,10 +22,9 @@ SOFT = '\n[[tables.rules]]\nmatch = "public.kept"\non_delete = "soft"\n'
 
 
 @pytest.fixture
-def table() -> Table:
+def table(table: Table) -> Table:
     created = column("created_at", "int64", logical="io.debezium.time.Timestamp")
-    columns = (*ORDERS.columns, created)
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}", columns=columns)
+    return replace(table, columns=(*table.columns, created))
 
 
 def query(start: str, *tables: tuple[str, str]) -> str:

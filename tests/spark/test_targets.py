@@ -1,8 +1,5 @@
 """Several tables of one topic: one pass, and a ledger for each."""
 
-import uuid
-from dataclasses import replace
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -10,7 +7,7 @@ from cdc.errors import ForeignTableError
 from cdc.model import Account
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, delete, insert, update
+from tests.unit.messages import Table, delete, insert, update
 
 TARGETS = """
 [[tables.rules]]
@@ -20,11 +17,6 @@ targets = [
   { table = "{server}.{table}_lean", deletes = "equality", exclude = ["name"] },
 ]
 """
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture
