@@ -24,4 +24,5 @@ def slowest_files(reports: Iterable[pytest.TestReport]) -> list[str]:
     if left:
         took, count = sum(seconds[f] for f in left), sum(len(tests[f]) for f in left)
         lines.append(f"{took:8.1f}s {count:5} tests  in {len(left)} other files")
-    return [*lines, f"{sum(seconds.values()):8.1f}s {sum(map(len, tests.values())):5} tests  in all"]
+    count = sum(map(len, tests.values()))
+    return [*lines, f"{sum(seconds.values()):8.1f}s {count:5} tests  in all"]

@@ -8,6 +8,8 @@ cells of the two matrices, `conformance` and `evolution`, are chosen where they 
 import re
 
 BEYOND_THE_SAMPLE = "a cell of a matrix of which `make test` has a sample"
+BESIDE_CONFORMANCE = "tests/conformance plays every mode with every way to replace rows"
+AS_A_BATCH = "a replay replaces rows as a batch does, and the other ways stay"
 
 # What tests other people's servers, packaging or luck, and the long form of what has a short one.
 FULL = {
@@ -45,6 +47,14 @@ FULL = {
     r"tests/integration/test_two_mirrors\.py::test_two_mirrors_never_have": (
         "six runs; each refusal is in tests/spark/test_shared_folder.py and test_second_mirror.py"
     ),
+    r"tests/spark/test_evolution\.py::(?!.*_keys?_).*\[(.*-)?equality": (
+        "columns are followed before rows are replaced, and no key is among them"
+    ),
+    r"tests/spark/test_modes\.py::.*\[(merge|vectors)\]": BESIDE_CONFORMANCE,
+    r"tests/spark/test_new_snapshots\.py::.*\[(merge|vectors)\]": BESIDE_CONFORMANCE,
+    r"tests/spark/test_replay\.py::test_(a_newer|of_several).*\[(merge|vectors)\]": AS_A_BATCH,
+    r"tests/spark/test_replay_beside\.py::.*\[merge\]": AS_A_BATCH,
+    r"tests/spark/test_replay_modes\.py::.*\[(.*-merge|append-equality)\]": AS_A_BATCH,
     r"tests/fuzz/.*\[10000\]": "five times the messages of the short form",
 }
 
