@@ -23,6 +23,9 @@ SPARK_CLASSES := .venv/spark-classes.jsa
 # Processes: three for everything, also on two cores, as each waits much for servers and Spark.
 IN_PARALLEL := --dist loadgroup --numprocesses
 
+# The types are checked on one core while Spark starts on the other.
+PREPARE = $(MAKE) --no-print-directory --jobs 2 --output-sync lint $(SPARK_CLASSES)
+
 # Shell functions of the set-up recipes.
 define FUNCTIONS
 give_up() { printf 'make: %s\n' "$$*" >&2; exit 1; }
@@ -42,7 +45,7 @@ java_version() {
 has_java() { [ "$$(java_version)" -ge $(JAVA_VERSION) ] 2>/dev/null; }
 endef
 
-.PHONY: help setup demo test test-fast fuzz conformance evolution differential chaos bench-decode bench-apply lint format lock docker clean
+.PHONY: help setup demo test test-fast test-all fuzz conformance evolution differential chaos bench-decode bench-apply lint format lock docker clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -52,15 +55,21 @@ setup: $(SYNCED) $(JAVA_FOUND) ## Install everything that the other targets need
 demo: setup ## Mirror a real database here; ARGS="--keep" and others go to `database-mirror demo`.
 	@.venv/bin/database-mirror demo $(ARGS)
 
-test: setup lint $(SPARK_CLASSES) ## Check everything: style, types and all tests; ARGS go to pytest.
-	@.venv/bin/pytest $(IN_PARALLEL) 3 $(ARGS)
+# What both leave out, and why, is in tests/left_out.py.
+test: setup ## Check all promises: style, types and tests; ARGS go to pytest.
+	@$(PREPARE)
+	.venv/bin/pytest $(IN_PARALLEL) 3 -m 'not full' --durations 25 $(ARGS)
 
-test-fast: $(SYNCED) ## Check the style and run the unit tests only.
+test-fast: $(SYNCED) ## Check the style and run the unit tests that take no time.
 	@.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	.venv/bin/pytest $(IN_PARALLEL) 2 tests/unit $(ARGS)
+	.venv/bin/pytest $(IN_PARALLEL) 2 -m 'not slow' tests/unit $(ARGS)
 
-fuzz: setup ## Decode a hundred thousand damaged messages; `make test` has a tenth.
+test-all: setup ## Run all tests: also long ones and those of other people's programs.
+	@$(PREPARE)
+	.venv/bin/pytest $(IN_PARALLEL) 3 --durations 25 $(ARGS)
+
+fuzz: setup ## Decode a hundred thousand damaged messages; `make test` has two thousand.
 	@FUZZ_ALL=1 .venv/bin/pytest tests/fuzz $(ARGS)
 
 conformance: setup $(SPARK_CLASSES) ## Play every case of tests/conformance in every way, and print the matrix.

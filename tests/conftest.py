@@ -12,7 +12,9 @@ import pytest
 
 from cdc.cli.logs import OURS
 from cdc.config import MirrorConfig
+from tests.durations import slowest_files
 from tests.java_classes import SPARK_OPTIONS
+from tests.left_out import reason_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +53,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(folder)
         if folder not in SPREAD:
             item.add_marker(pytest.mark.xdist_group(_group(item, folder)))
+        for name, reason in reason_of(item.nodeid).items():
+            item.add_marker(getattr(pytest.mark, name)(reason))
     items.sort(key=lambda item: [item.get_closest_marker(name) is None for name in MARKED])
     if hasattr(config, "workerinput"):
         items.sort(key=_group_place)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add up the durations by file, where durations were asked for."""
+    if terminalreporter.config.getoption("durations") is None:
+        return
+    reports = [
+        report
+        for found in terminalreporter.stats.values()
+        for report in found
+        if isinstance(report, pytest.TestReport)
+    ]
+    terminalreporter.section("slowest files", sep="=")
+    terminalreporter.write_line("\n".join(slowest_files(reports)))
 
 
 def _group(item: pytest.Item, folder: str) -> str:

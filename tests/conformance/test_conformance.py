@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.all_cases import CASES
 from tests.conformance.case import Case
 from tests.conformance.matrix import ALL, Column, cells
+from tests.left_out import BEYOND_THE_SAMPLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +24,13 @@ AT_ONCE = 2
 
 Run = Callable[[Column], "Findings"]
 CELLS = [
-    pytest.param(case, column, id=f"{case.name}-{column.name}")
-    for case, column in cells(CASES.values(), all_=ALL in os.environ)
+    pytest.param(
+        case,
+        column,
+        id=f"{case.name}-{column.name}",
+        marks=() if in_short else pytest.mark.full(BEYOND_THE_SAMPLE),
+    )
+    for case, column, in_short in cells(CASES.values(), all_=ALL in os.environ)
 ]
 
 

@@ -26,6 +26,15 @@ STEPS = {
     "4 commit of one table": (TableCommit, "__call__"),
     "5 observe": (BatchRunner, "_observe"),
 }
+# Where each step has one death and none has two: what is before a step is after the one before it.
+BETWEEN_STEPS = (
+    ("after", "1 plan"),
+    ("after", "2 write"),
+    ("before", "4 commit"),
+    ("after", "4 commit of one table"),
+    ("before", "5 observe"),
+    ("after", "5 observe"),
+)
 RENAME_STEPS = {
     "1 note": (RenamedTables, "_note"),
     "2 rename": (RenamedTables, "_rename"),

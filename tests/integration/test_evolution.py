@@ -1,11 +1,13 @@
 """Every change of columns, under every policy, in every wire format, from real databases.
 
 Each case is one table of one database. The outcomes stand in `column_changes`. `make evolution`
-runs them all, `make test` a choice that has each change under each policy; see `cases`.
+runs them all, `make test-all` a choice that has each change under each policy on each database, and
+`make test` one that has each on one of them; see `cases` and `in_short`.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -22,8 +24,10 @@ from tests.integration.evolving import (
     Mirrored,
     cases,
     expected_rows,
+    in_short,
 )
 from tests.integration.stack import Stack
+from tests.left_out import BEYOND_THE_SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,14 @@ class Evolved:
 
 
 OpenEvolved = Callable[[str], Evolved]
+TEST = "test_a_change_of_columns_does_what_the_policy_promises"
 
 
 @pytest.fixture(scope="module")
-def evolved(stack: Stack, spark: SparkSession, configure: Configure) -> Iterator[OpenEvolved]:
-    """Gives all tables of a database after all of their changes, which happen once."""
+def evolved(
+    stack: Stack, spark: SparkSession, configure: Configure, request: pytest.FixtureRequest
+) -> Iterator[OpenEvolved]:
+    """Gives all tables that were asked for after all of their changes, which happen once."""
     opened: dict[str, EvolvingDatabase] = {}
     done: dict[str, Evolved] = {}
 
@@ -48,7 +55,7 @@ def evolved(stack: Stack, spark: SparkSession, configure: Configure) -> Iterator
         if name in opened and name not in done:
             pytest.fail("its changes could not be made; the first case of the database says why")
         if name not in opened:
-            opened[name] = database = EvolvingDatabase(stack, name)
+            opened[name] = database = EvolvingDatabase(stack, name, _asked(request, name))
             database.create()
             config = configure(
                 topics='", "'.join(f"{database.server(f)}.{database.schema}.*" for f in FORMATS),
@@ -66,9 +73,25 @@ def evolved(stack: Stack, spark: SparkSession, configure: Configure) -> Iterator
         database.close()
 
 
+def _asked(request: pytest.FixtureRequest, database: str) -> list[Case]:
+    """List the cases of a database that were asked for."""
+    found: list[Case] = []
+    for item in request.session.items:
+        if isinstance(item, pytest.Function) and item.originalname == TEST:
+            case: dict[str, Any] = item.callspec.params
+            if case["name"] == database:
+                found.append(case["case"])
+    return found
+
+
 def all_cases() -> list[object]:
     return [
-        pytest.param(database, case, id=f"{database}-{case.table}")
+        pytest.param(
+            database,
+            case,
+            id=f"{database}-{case.table}",
+            marks=() if in_short(database, case) else pytest.mark.full(BEYOND_THE_SAMPLE),
+        )
         for database in DATABASES
         for case in cases(database)
     ]

@@ -16,7 +16,7 @@ from cdc.config import load_config
 from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.observe.comparison import compare
 from tests.integration.databases import PostgresSource
-from tests.integration.dying import STEPS
+from tests.integration.dying import BETWEEN_STEPS, STEPS
 from tests.integration.stack import Stack
 from tests.patience import PATIENCE_SECONDS, wait_until
 
@@ -124,7 +124,57 @@ def start_until_more(
     return process
 
 
-def test_mirror_killed_and_stopped_at_any_moment_ends_equal_to_its_source(
+def die(config: Path, when: str, step: str) -> None:
+    """Run until the process kills itself around a step."""
+    command = [sys.executable, "-m", "tests.integration.dying", when, step, "1"]
+    with (config.parent / "run.log").open("a") as log:
+        died = subprocess.run(
+            [*command, "run", str(config), "--once"],
+            stdout=log,
+            stderr=log,
+            timeout=PATIENCE_SECONDS,
+            cwd=Path(__file__).parents[2],
+        )
+    # A run that ends by itself found nothing left to do: the test would prove nothing.
+    assert died.returncode == -signal.SIGKILL, f"{when} {step}"
+
+
+def stop(config: Path) -> None:
+    """Ask a run that has written its first files to end: it does so behind the batch in hand."""
+    before = batches(config)
+    process = start_until_more(config, files)
+    process.send_signal(signal.SIGTERM)
+    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 0
+    done = batches(config) - before
+    assert done >= 1
+    assert f"in {done} batches" in printed
+
+
+def assert_nothing_is_left(config: Path) -> None:
+    before = snapshots(config)
+    assert "applied 0 changes" in finish(config)
+    assert snapshots(config) == before
+
+
+def in_batches_of(config: Path, records: int) -> None:
+    config.write_text(config.read_text().replace("max_records = 1500", f"max_records = {records}"))
+
+
+def test_mirror_killed_at_each_step_and_stopped_ends_equal_to_its_source(
+    config: Path, shop: PostgresSource
+) -> None:
+    """One lake goes through a death between any two steps, each in a batch with something to do."""
+    for when, step in BETWEEN_STEPS:
+        die(config, when, step)
+    stop(config)
+
+    assert "applied 0 changes" not in finish(config)
+    assert_equal(config, shop)
+    assert_nothing_is_left(config)
+
+
+def test_mirror_killed_at_any_moment_ends_equal_to_its_source(
     config: Path, shop: PostgresSource
 ) -> None:
     """One lake goes through it all, each time in a batch that has something to do."""
@@ -133,12 +183,6 @@ def test_mirror_killed_and_stopped_at_any_moment_ends_equal_to_its_source(
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=PATIENCE_SECONDS)
 
-    process = start_until_more(config, files)
-    process.send_signal(signal.SIGTERM)
-    printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
-
-    assert process.returncode == 0
-    assert "in 1 batches" in printed  # it finished the one in hand
     assert "applied 0 changes" not in finish(config)
     assert_equal(config, shop)
 
@@ -147,25 +191,12 @@ def test_mirror_killed_before_and_after_each_step_ends_equal_to_its_source(
     config: Path, shop: PostgresSource
 ) -> None:
     """One lake goes through all deaths, each in a batch that has something to do."""
-    small = config.read_text().replace("max_records = 1500", "max_records = 700")
-    config.write_text(small)
+    in_batches_of(config, 700)
     for step in STEPS:
         for when in ("before", "after"):
-            command = [sys.executable, "-m", "tests.integration.dying", when, step, "1"]
-            with (config.parent / "run.log").open("a") as log:
-                died = subprocess.run(
-                    [*command, "run", str(config), "--once"],
-                    stdout=log,
-                    stderr=log,
-                    timeout=PATIENCE_SECONDS,
-                    cwd=Path(__file__).parents[2],
-                )
-            # A run that ends by itself found nothing left to do: the test would prove nothing.
-            assert died.returncode == -signal.SIGKILL, f"{when} {step}"
+            die(config, when, step)
 
     finish(config)
 
     assert_equal(config, shop)
-    before = snapshots(config)
-    assert "applied 0 changes" in finish(config)
-    assert snapshots(config) == before
+    assert_nothing_is_left(config)

@@ -1,6 +1,5 @@
 """Avro through real Spark: a registry that is away costs time and no record."""
 
-import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,13 +12,8 @@ from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.avro_messages import AvroTopic
-from tests.unit.messages import ORDERS, Message, Table, delete, insert, update
+from tests.unit.messages import Message, Table, delete, insert, update
 from tests.unit.registry_server import RegistryServer, serve
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture

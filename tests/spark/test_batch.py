@@ -1,18 +1,14 @@
 """What one batch and the next leave in the tables."""
 
-import uuid
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
-from pyspark.sql import SparkSession
 
 from cdc.errors import ForeignTableError, NoKeyError, SchemaChangeError
 from cdc.model import Account, SourceTable
 from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY, Restart
 from tests.unit.messages import (
-    ORDERS,
     Table,
     column,
     delete,
@@ -23,26 +19,7 @@ from tests.unit.messages import (
     update,
 )
 
-
-@pytest.fixture
-def table() -> Table:
-    """A source table whose server no other test has."""
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture(params=["positional", "equality"])
-def deletes(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def bench(spark: SparkSession, configure: Configure, deletes: str) -> Bench:
-    return Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{deletes}"'))
-
-
-def again(bench: Bench, configure: Configure, deletes: str) -> Bench:
-    """What a restarted process sees."""
-    return Bench(bench.spark, configure(more=f'[tables.defaults]\ndeletes = "{deletes}"'))
+pytestmark = IN_EACH_WAY
 
 
 def test_changes_over_two_batches_leave_the_newest_row_of_each_key(
@@ -70,16 +47,14 @@ def test_changes_over_two_batches_leave_the_newest_row_of_each_key(
     assert [(row["id"], row["name"]) for row in rows] == [(1, "a3"), (3, "c again"), (4, "d")]
 
 
-def test_replayed_batch_makes_no_snapshot(
-    bench: Bench, configure: Configure, deletes: str, table: Table
-) -> None:
+def test_replayed_batch_makes_no_snapshot(bench: Bench, restart: Restart, table: Table) -> None:
     first = snapshot_row({"id": 1, "name": "a"}, table=table, offset=0, lsn=10)
     second = update({"id": 1, "name": "b"}, table=table, offset=1)
     bench.apply(first)
     bench.apply(second)
     before = bench.snapshots(f"{table.server}.orders")
 
-    replayed = again(bench, configure, deletes)
+    replayed = restart()
     replayed.tables.open(table.topic, SourceTable(table.server, "shop", "public", "orders"))
     progress = replayed.apply(first, second)
 
@@ -89,14 +64,14 @@ def test_replayed_batch_makes_no_snapshot(
 
 
 def test_batch_that_reached_some_tables_reaches_only_the_others_again(
-    bench: Bench, configure: Configure, deletes: str, table: Table
+    bench: Bench, restart: Restart, table: Table
 ) -> None:
     other = replace(table, name="other")
     done = insert({"id": 1, "name": "a"}, table=table, offset=0)
     left = insert({"id": 1, "name": "x"}, table=other, offset=0)
     bench.apply(done)
 
-    progress = again(bench, configure, deletes).apply(done, left)
+    progress = restart().apply(done, left)
 
     assert progress.tables == 1
     assert bench.snapshots(f"{table.server}.orders") == 1

@@ -1,7 +1,6 @@
 """Columns that a rule leaves out or hashes, through real Spark and Iceberg."""
 
 import hashlib
-import uuid
 from dataclasses import replace
 
 import pytest
@@ -9,21 +8,24 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, column, delete, insert, update
+from tests.spark.conftest import IN_EACH_WAY
+from tests.unit.messages import Table, column, delete, insert, update
+
+pytestmark = IN_EACH_WAY
 
 
 @pytest.fixture
-def table() -> Table:
-    columns = (*ORDERS.columns, column("mail", "string"), column("secret", "string"))
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}", columns=columns)
+def table(table: Table) -> Table:
+    columns = (*table.columns, column("mail", "string"), column("secret", "string"))
+    return replace(table, columns=columns)
 
 
-@pytest.fixture(params=["positional", "equality"])
-def bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Bench:
+@pytest.fixture
+def bench(spark: SparkSession, configure: Configure, deletes: str) -> Bench:
     more = f"""
         [[tables.rules]]
         match = "public.orders"
-        deletes = "{request.param}"
+        deletes = "{deletes}"
         exclude = ["secret"]
         hash = ["mail", "id"]
     """

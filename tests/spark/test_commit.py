@@ -1,8 +1,5 @@
 """Rows, deletes and ledger in one commit, and what other writers may do beside it."""
 
-import uuid
-from dataclasses import replace
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,12 +10,7 @@ from cdc.state.ledger import Ledger
 from cdc.state.names import LEDGER_PROPERTY
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, insert, update
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
+from tests.unit.messages import Table, insert, update
 
 
 @pytest.fixture

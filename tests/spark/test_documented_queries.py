@@ -1,7 +1,6 @@
 """The queries that docs/modes.md shows give what it says, on the tables of its own example."""
 
 import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, column, delete, insert, truncate, update
+from tests.unit.messages import Table, column, delete, insert, truncate, update
 
 DOCS = Path(__file__).parents[2] / "docs"
 MODES, CONFIG = ((DOCS / f"{page}.md").read_text(encoding="utf-8") for page in ("modes", "config"))
@@ -27,10 +26,9 @@ SOFT = '\n[[tables.rules]]\nmatch = "public.kept"\non_delete = "soft"\n'
 
 
 @pytest.fixture
-def table() -> Table:
+def table(table: Table) -> Table:
     created = column("created_at", "int64", logical="io.debezium.time.Timestamp")
-    columns = (*ORDERS.columns, created)
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}", columns=columns)
+    return replace(table, columns=(*table.columns, created))
 
 
 def query(start: str, *tables: tuple[str, str]) -> str:

@@ -1,7 +1,5 @@
 """Tables that follow their source's columns, by policy, through real Spark and Iceberg."""
 
-import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +8,9 @@ from pyspark.sql import SparkSession
 
 from cdc.errors import SchemaChangeError
 from cdc.state.schema_log import read_log
-from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY, Open
 from tests.unit.messages import (
-    ORDERS,
     Block,
     Table,
     column,
@@ -24,26 +21,9 @@ from tests.unit.messages import (
     update,
 )
 
-Open = Callable[..., Bench]
+pytestmark = IN_EACH_WAY
+
 Rows = list[dict[str, Any]]
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture(params=["positional", "equality"])
-def open_bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Open:
-    """Start a mirror; a second one is a restart, which knows only what the tables tell."""
-
-    def open_bench(*settings: str, mode: str = "mirror") -> Bench:
-        lines = ["[[tables.rules]]", 'match = "public.orders"', f'mode = "{mode}"']
-        return Bench(
-            spark, configure(more="\n".join([*lines, f'deletes = "{request.param}"', *settings]))
-        )
-
-    return open_bench
 
 
 def with_columns(table: Table, *blocks: Block) -> Table:

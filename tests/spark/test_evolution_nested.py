@@ -1,6 +1,5 @@
 """What policies make of changes inside structs, lists of structs and maps of structs."""
 
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +9,10 @@ from pyspark.sql import SparkSession
 from cdc.errors import SchemaChangeError
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Block, Table, column, insert
+from tests.unit.messages import Block, Table, column, insert
 
 X, LONG_X, TEXT_X = column("x"), column("x", "int64"), column("x", "string")
 Y = column("y", "string")
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture

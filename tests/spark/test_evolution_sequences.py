@@ -1,33 +1,11 @@
 """Columns that change several times within one batch, through real Spark and Iceberg."""
 
-import uuid
-from collections.abc import Callable
 from dataclasses import replace
 
-import pytest
-from pyspark.sql import SparkSession
-
-from tests.conftest import Configure
-from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Block, Table, column, insert, update
+from tests.spark.conftest import Open
+from tests.unit.messages import Block, Table, column, insert, update
 
 NAME = column("name", "string")
-
-Open = Callable[..., Bench]
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture
-def open_bench(spark: SparkSession, configure: Configure) -> Open:
-    def open_bench(*settings: str) -> Bench:
-        rule = ["[[tables.rules]]", 'match = "public.orders"', *settings]
-        return Bench(spark, configure(more="\n".join(rule)))
-
-    return open_bench
 
 
 def with_columns(table: Table, *blocks: Block) -> Table:

@@ -1,20 +1,18 @@
 """Tables whose source gets another primary key, through real Spark and Iceberg."""
 
-import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from cdc.errors import LackingKeyError, SchemaChangeError
 from cdc.state.schema_log import read_log
-from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY, Open
 from tests.unit.messages import Table, column, delete, insert, tombstone, truncate, update
 
-Open = Callable[..., Bench]
+pytestmark = IN_EACH_WAY
+
 ID = column("id", "int64", optional=False)
 CODE = column("code", "string")
 SIZE = column("size")
@@ -22,20 +20,8 @@ COLUMNS = (ID, CODE, SIZE)
 
 
 @pytest.fixture
-def table() -> Table:
-    return Table(COLUMNS, name="orders", server=f"k{uuid.uuid4().hex[:8]}", key=("id",))
-
-
-@pytest.fixture(params=["positional", "equality"])
-def open_bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Open:
-    """Start a mirror; a second one is a restart, which knows only what the tables tell."""
-
-    def open_bench(*settings: str, mode: str = "mirror") -> Bench:
-        lines = ["[[tables.rules]]", 'match = "public.orders"', f'mode = "{mode}"']
-        lines += [f'deletes = "{request.param}"', *settings]
-        return Bench(spark, configure(more="\n".join(lines)))
-
-    return open_bench
+def table(table: Table) -> Table:
+    return replace(table, columns=COLUMNS)
 
 
 def keyed(table: Table, *key: str) -> Table:

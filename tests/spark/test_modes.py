@@ -1,7 +1,5 @@
 """What each mode keeps, whichever way it finds the rows that it replaces."""
 
-import uuid
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +9,7 @@ from pyspark.sql import SparkSession
 from cdc.errors import OtherModeError
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Message, Table, delete, insert, truncate, update
+from tests.unit.messages import Message, Table, delete, insert, truncate, update
 
 WAYS = {
     "index": 'deletes = "positional"',
@@ -24,11 +22,6 @@ MODES = {
     "history": 'mode = "history"',
     "append": 'mode = "append"',
 }
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture(params=WAYS)

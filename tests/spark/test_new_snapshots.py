@@ -1,6 +1,5 @@
 """A history whose connector lost its place and reads the whole table again."""
 
-import uuid
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,14 +12,9 @@ from tests.spark.bench import Bench
 from tests.spark.replays import Scene
 from tests.spark.test_modes import WAYS
 from tests.spark.test_replay import STAMPED, bad, row
-from tests.unit.messages import ORDERS, Message, Table, insert, snapshot_row, update
+from tests.unit.messages import Message, Table, insert, snapshot_row, update
 
 FIRST, AGAIN = 10, 50  # seconds since 1970
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 def anew(values: dict[str, Any], table: Table, offset: int, second: int, **more: int) -> Message:
@@ -96,7 +90,7 @@ def test_a_new_snapshot_of_several_batches_leaves_no_gap(
 def test_a_record_from_before_a_new_snapshot_is_not_replayed_into_a_history(
     spark: SparkSession, configure: Configure, table: Table
 ) -> None:
-    stamped = replace(STAMPED, server=table.server)
+    stamped = replace(table, columns=STAMPED)
     scene = Scene(spark, configure, stamped, 'mode = "history"')
     scene.apply(anew(row(1), stamped, 0, FIRST))
     scene.apply(bad(insert(row(2), table=stamped, offset=1, lsn=2_000, source={"ts_ms": 20_000})))

@@ -1,10 +1,8 @@
 """Parked tables, as processes beside the run know of them."""
 
-import uuid
 from dataclasses import replace
 
 import pytest
-from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.model import TableName
@@ -12,23 +10,13 @@ from cdc.state.names import PARKED_PROPERTY, QUARANTINE
 from cdc.state.parked import ParkedTable, read_parked
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Message, Table, column, insert
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
+from tests.unit.messages import Message, Table, column, insert
 
 
 @pytest.fixture
 def texts(table: Table) -> Table:
     """The table once its source has changed it in a way that it cannot follow."""
     return replace(table, columns=(table.columns[0], column("name")))
-
-
-@pytest.fixture
-def bench(spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure())
 
 
 def bad(message: Message) -> Message:

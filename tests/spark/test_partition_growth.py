@@ -1,29 +1,19 @@
 """A topic that gets more partitions, so that keys go on in another one."""
 
-import uuid
 from dataclasses import replace
 
 import pytest
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cdc.errors import TopicGrewError
 from cdc.model import Account
 from cdc.runtime.stream.passes import spread_over_tasks
 from cdc.runtime.tables.mirrored_table import keys_moving
-from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, column, delete, insert, update
+from tests.spark.conftest import IN_EACH_WAY
+from tests.unit.messages import Table, column, delete, insert, update
 
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture(params=["positional", "equality"])
-def bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{request.param}"'))
+pytestmark = IN_EACH_WAY
 
 
 def rows(bench: Bench, table: Table) -> list[tuple[object, ...]]:

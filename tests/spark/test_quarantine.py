@@ -1,6 +1,5 @@
 """Bad records: kept whole and once, while their table goes on."""
 
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -14,17 +13,7 @@ from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.spark.meddling import around_commit
-from tests.unit.messages import ORDERS, Message, Table, decimal, decimal_column, insert, update
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture
-def bench(spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure())
+from tests.unit.messages import Message, Table, decimal, decimal_column, insert, update
 
 
 def quarantined(bench: Bench, table: Table) -> list[dict[str, Any]]:

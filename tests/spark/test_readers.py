@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import uuid
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -14,12 +13,11 @@ import duckdb_extension_avro
 import duckdb_extension_iceberg
 import pytest
 from pyiceberg.catalog import load_catalog
-from pyspark.sql import SparkSession
 
 from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY
 from tests.unit.messages import (
-    ORDERS,
     Table,
     column,
     decimal,
@@ -28,6 +26,8 @@ from tests.unit.messages import (
     insert,
     update,
 )
+
+pytestmark = IN_EACH_WAY
 
 COLUMNS = (
     column("id", "int64", optional=False),
@@ -51,16 +51,10 @@ def row(number: int, name: str) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=["positional", "equality"])
-def deletes(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def written(spark: SparkSession, configure: Configure, deletes: str) -> tuple[Bench, Table]:
+def written(bench: Bench, table: Table) -> tuple[Bench, Table]:
     """A table of some rows, updates and deletes, over three batches."""
-    table = replace(ORDERS, columns=COLUMNS, server=f"s{uuid.uuid4().hex[:8]}")
-    bench = Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{deletes}"'))
+    table = replace(table, columns=COLUMNS)
     rows = [insert(row(n, f"näme {n}"), table=table, offset=n) for n in range(100)]
     bench.apply(*rows)
     bench.apply(*(update(row(n, "new"), table=table, offset=100 + n) for n in range(0, 100, 7)))

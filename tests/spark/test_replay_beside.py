@@ -1,8 +1,6 @@
 """Replays beside a mirror that runs: whoever commits first, the newer change is what stays."""
 
-import uuid
 from collections.abc import Callable
-from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -15,7 +13,7 @@ from cdc.sql import discard_records
 from tests.conftest import Configure
 from tests.spark.meddling import around_commit
 from tests.spark.replays import ReplayBench, Scene
-from tests.unit.messages import ORDERS, Table, delete, insert, truncate, update
+from tests.unit.messages import Table, delete, insert, truncate, update
 
 RULES = {
     "index": 'deletes = "positional"',
@@ -24,11 +22,6 @@ RULES = {
 }
 
 Meddle = Callable[[ReplayBench, Callable[[], None]], None]
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture(params=RULES)

@@ -1,7 +1,5 @@
 """Replays in every mode, and cut off between the two commits."""
 
-import uuid
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.conftest import Configure
 from tests.spark.replays import Scene
-from tests.unit.messages import ORDERS, Table, delete, insert, update
+from tests.unit.messages import Table, delete, insert, update
 
 WAYS = {
     "index": 'deletes = "positional"',
@@ -62,11 +60,6 @@ COLUMNS = {
     "history": ("id", "name", "_mirror_valid_from", "_mirror_valid_to"),
     "append": ("_mirror_op", "id", "name", "_mirror_offset"),
 }
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture(params=MODES)

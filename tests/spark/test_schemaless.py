@@ -1,7 +1,6 @@
 """Messages without schemas: tables made by inference, that keep their types."""
 
 import logging
-import uuid
 from dataclasses import replace
 from decimal import Decimal
 
@@ -12,7 +11,6 @@ from cdc.errors import UntypedColumnsError
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import (
-    ORDERS,
     Message,
     Row,
     Table,
@@ -24,17 +22,6 @@ from tests.unit.messages import (
     update,
     without_schemas,
 )
-
-
-@pytest.fixture
-def table() -> Table:
-    """A source table whose server no other test has."""
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture
-def bench(spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure())
 
 
 def added(row: Row, table: Table, offset: int, partition: int = 0) -> Message:

@@ -1,6 +1,5 @@
 """A second mirror of the same config beside the first, through real Spark and Iceberg."""
 
-import uuid
 from dataclasses import replace
 
 import pytest
@@ -9,8 +8,9 @@ from pyspark.sql import SparkSession
 from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY
 from tests.spark.meddling import around_commit
-from tests.unit.messages import ORDERS, Message, Table, insert, update
+from tests.unit.messages import Message, Table, insert, update
 
 
 def batch(table: Table, first: int) -> list[Message]:
@@ -24,11 +24,10 @@ def quarantined(bench: Bench, table: Table) -> list[int]:
     return sorted(row["offset"] for row in rows if row["topic"] == table.topic)
 
 
-@pytest.mark.parametrize("deletes", ["positional", "equality"])
+@IN_EACH_WAY
 def test_a_mirror_that_finds_its_batch_applied_by_another_finds_the_rows_in_the_files_of_that(
-    spark: SparkSession, configure: Configure, deletes: str
+    spark: SparkSession, configure: Configure, deletes: str, table: Table
 ) -> None:
-    table = replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
     config = configure(more=f'[tables.defaults]\ndeletes = "{deletes}"')
     one, other = Bench(spark, config), Bench(spark, config)
     first = insert({"id": 1, "name": "a"}, table=table, offset=0, lsn=10)
@@ -45,9 +44,8 @@ def test_a_mirror_that_finds_its_batch_applied_by_another_finds_the_rows_in_the_
 
 @pytest.mark.parametrize("at_once", [False, True])
 def test_bad_records_that_two_mirrors_meet_are_kept_once(
-    spark: SparkSession, configure: Configure, at_once: bool
+    spark: SparkSession, configure: Configure, table: Table, at_once: bool
 ) -> None:
-    table = replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
     config = configure()
     one = Bench(spark, config)
     one.apply(insert({"id": 0}, table=table, offset=0))

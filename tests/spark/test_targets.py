@@ -1,8 +1,5 @@
 """Several tables of one topic: one pass, and a ledger for each."""
 
-import uuid
-from dataclasses import replace
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -11,7 +8,7 @@ from cdc.model import Account
 from cdc.runtime.tables.table_commit import TableCommit
 from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Table, delete, insert, update
+from tests.unit.messages import Table, delete, insert, update
 
 TARGETS = """
 [[tables.rules]]
@@ -21,11 +18,6 @@ targets = [
   { table = "{server}.{table}_lean", deletes = "equality", exclude = ["name"] },
 ]
 """
-
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture

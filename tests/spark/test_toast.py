@@ -1,18 +1,15 @@
 """Values that the source left out, taken from the mirror by their keys."""
 
 import json
-import uuid
 from dataclasses import replace
 
 import pytest
-from pyspark.sql import SparkSession
 
 from cdc.errors import MissingValueError
 from cdc.model import Account
-from tests.conftest import Configure
 from tests.spark.bench import Bench
+from tests.spark.conftest import IN_EACH_WAY
 from tests.unit.messages import (
-    ORDERS,
     Table,
     base64_of,
     column,
@@ -23,19 +20,16 @@ from tests.unit.messages import (
     update,
 )
 
+pytestmark = IN_EACH_WAY
+
 PLACEHOLDER = "__debezium_unavailable_value"
 BYTES = base64_of(PLACEHOLDER.encode())
 
 
 @pytest.fixture
-def table() -> Table:
-    columns = (*ORDERS.columns, column("big", "string"), column("scan", "bytes"))
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}", columns=columns)
-
-
-@pytest.fixture(params=["positional", "equality"])
-def bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{request.param}"'))
+def table(table: Table) -> Table:
+    columns = (*table.columns, column("big", "string"), column("scan", "bytes"))
+    return replace(table, columns=columns)
 
 
 def test_unchanged_value_of_an_earlier_batch_is_kept(bench: Bench, table: Table) -> None:

@@ -1,28 +1,17 @@
 """A truncate between partitions that are not read in step."""
 
-import uuid
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from cdc.errors import CommitConflictError
 from cdc.model import Account
 from cdc.runtime.tables.table_commit import TableCommit
-from tests.conftest import Configure
 from tests.spark.bench import Bench
-from tests.unit.messages import ORDERS, Message, Table, insert, snapshot_row, truncate, update
+from tests.spark.conftest import IN_EACH_WAY
+from tests.unit.messages import Message, Table, insert, snapshot_row, truncate, update
 
-
-@pytest.fixture
-def table() -> Table:
-    return replace(ORDERS, server=f"s{uuid.uuid4().hex[:8]}")
-
-
-@pytest.fixture(params=["positional", "equality"])
-def bench(request: pytest.FixtureRequest, spark: SparkSession, configure: Configure) -> Bench:
-    return Bench(spark, configure(more=f'[tables.defaults]\ndeletes = "{request.param}"'))
+pytestmark = IN_EACH_WAY
 
 
 def rows(bench: Bench, table: Table) -> list[tuple[object, ...]]:

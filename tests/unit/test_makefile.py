@@ -71,6 +71,19 @@ def test_make_alone_lists_every_target(make: Run) -> None:
     assert [line.split()[1] for line in shown.splitlines()] == targets[1].split()
 
 
+@pytest.mark.parametrize(
+    ("target", "chosen"),
+    [("test", "-m 'not full'"), ("test-fast", "-m 'not slow' tests/unit"), ("test-all", "")],
+)
+def test_only_one_target_runs_all_tests(make: Run, target: str, chosen: str) -> None:
+    make("setup")
+
+    (command,) = [line for line in make("-n", target).stdout.splitlines() if "bin/pytest" in line]
+
+    assert chosen in command
+    assert ("-m" in command) is bool(chosen)
+
+
 def test_setting_up_twice_does_the_work_once(make: Run, machine: Path) -> None:
     first = make("setup")
     work = (machine / "uv.log").read_text()
