@@ -12,8 +12,8 @@ from pyiceberg.table import Table
 
 from cdc.commands.column_record import column_history
 from cdc.commands.table_status import (
+    Available,
     Counts,
-    Held,
     Place,
     ReadTable,
     next_records,
@@ -48,12 +48,14 @@ class StatusReader:
         quarantine = self._catalog.quarantine()
         noted = quarantine.properties if quarantine is not None else {}
         counts = self._quarantined(quarantine)
-        held = self._held(tables)
+        available = self._available(tables)
         now = datetime.now(UTC)
         return MirrorStatus(
             self._config.name,
             now.isoformat(timespec="seconds"),
-            table_statuses(tables, held, read_parked(noted), counts, now, read_left_topics(noted)),
+            table_statuses(
+                tables, available, read_parked(noted), counts, now, read_left_topics(noted)
+            ),
             dict(self._catalog.unreadable),
         )
 
@@ -70,7 +72,7 @@ class StatusReader:
         """Let go of the catalog. Safe to repeat."""
         self._catalog.close()
 
-    def _held(self, tables: Sequence[ReadTable]) -> Held:
+    def _available(self, tables: Sequence[ReadTable]) -> Available:
         """Ask Kafka how far the topics go, also those that the config no longer names."""
         globs = self._config.source.topics
         with open_topics(self._config.kafka.client_options()) as reader:
@@ -94,7 +96,7 @@ class StatusReader:
                 times |= known | {(place, new[place]): when for place, when in read.items()}
         # A mark of a transaction may be followed by a record any time.
         self._times = {at: when for at, when in times.items() if when is not None}
-        return Held(globs, ranges, times)
+        return Available(globs, ranges, times)
 
     def _quarantined(self, quarantine: Table | None) -> Counts:
         """Count bad records; they are read only when there are new ones."""

@@ -1,4 +1,4 @@
-"""Where one table stands: what it says of itself, held against what Kafka holds."""
+"""Where one table stands: what it says of itself, available against what Kafka holds."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ class ReadTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Available:
     """What Kafka holds, and when records came that tables need next."""
 
     globs: Sequence[str]  # over the topics of the mirror
@@ -94,8 +94,8 @@ def next_records(
 
 def table_statuses(
     tables: Sequence[ReadTable],
-    held: Held,
-    words: Sequence[ParkedTable],
+    available: Available,
+    parked: Sequence[ParkedTable],
     counts: Counts,
     now: datetime,
     retired: Mapping[str, LeftTopic] | None = None,
@@ -104,28 +104,28 @@ def table_statuses(
 
     Args:
         tables: The tables of a mirror.
-        held: What Kafka holds of their topics.
-        words: What the last run said of parked tables.
+        available: What Kafka holds of their topics.
+        parked: What the last run said of parked tables.
         counts: How many records are in quarantine.
         now: By this machine's clock.
         retired: Topics that tables have left.
     """
-    found = [_status(read, held, counts, _word(read, words), now) for read in tables]
+    found = [_status(read, available, counts, _note_of(read, parked), now) for read in tables]
     left = retired or {}
-    found += _without_table({read.topic for read in tables}, held, words, counts, now, left)
+    found += _without_table({read.topic for read in tables}, available, parked, counts, now, left)
     return tuple(sorted(found, key=lambda status: (status.topic, status.table or "")))
 
 
 def _waiting(
-    topic: str, offsets: Mapping[int, int], held: Held, now: datetime
+    topic: str, offsets: Mapping[int, int], available: Available, now: datetime
 ) -> tuple[int, float]:
     """Count the records that wait behind some offsets, and say how long the oldest has waited."""
     count, oldest = 0, None
-    for partition, place in held.ranges[topic].items():
+    for partition, place in available.ranges[topic].items():
         start = max(offsets.get(partition, place.first), place.first)
         if start >= place.next:
             continue
-        time = held.times.get(((topic, partition), start), -1)
+        time = available.times.get(((topic, partition), start), -1)
         if time is None:
             continue  # nothing but marks of transactions
         count += place.next - start
@@ -137,9 +137,9 @@ def _waiting(
 
 def _status(
     read: ReadTable,
-    held: Held,
+    available: Available,
     counts: Counts,
-    word: ParkedTable | None,
+    note: ParkedTable | None,
     now: datetime,
 ) -> TableStatus:
     snapshot = read.table.current_snapshot()
@@ -163,26 +163,26 @@ def _status(
         delete_files=total["delete-files"],
         quarantined=counts.get((topic, name), 0) + counts.get((topic, None), 0),
         offsets=read.offsets,
-        parked=None if word is None else word.reason,
-        parked_since=None if word is None else word.since,
-        lost=read.lost or _lost(read, held),
-        ended=_ended(read.topic, held),
+        parked=None if note is None else note.reason,
+        parked_since=None if note is None else note.since,
+        lost=read.lost or _lost(read, available),
+        ended=_ended(read.topic, available),
         dropped=None if dropped is None else dropped.since,
     )
-    if topic not in held.ranges or read.lost is not None:
+    if topic not in available.ranges or read.lost is not None:
         return status
-    waiting, behind = _waiting(topic, read.offsets, held, now)
+    waiting, behind = _waiting(topic, read.offsets, available, now)
     return replace(status, waiting=waiting, behind_seconds=behind)
 
 
-def _ended(topic: str, held: Held) -> str | None:
+def _ended(topic: str, available: Available) -> str | None:
     """Say why nothing comes for a table any more."""
-    if topic not in held.ranges:
+    if topic not in available.ranges:
         return (
             "Kafka has no such topic. The table stays as it is: drop it if it is not needed, or "
             "see that [kafka] has the right address."
         )
-    if not held.is_named(topic):
+    if not available.is_named(topic):
         return (
             "source.topics does not name the topic any more. The table stays as it is: drop it if "
             "it is not needed, or name its topic again."
@@ -190,52 +190,54 @@ def _ended(topic: str, held: Held) -> str | None:
     return None
 
 
-def _lost(read: ReadTable, held: Held) -> str | None:
+def _lost(read: ReadTable, available: Available) -> str | None:
     """Say what Kafka no longer holds of what a table needs next."""
-    if read.topic not in held.ranges:
+    if read.topic not in available.ranges:
         return None
     for partition, next_ in read.offsets.items():
-        place = held.ranges[read.topic].get(partition, OffsetRange(0, 0))
+        place = available.ranges[read.topic].get(partition, OffsetRange(0, 0))
         if not place.first <= next_ <= place.next:
             lost = LostRecordsError(read.topic, partition, next_, place.first, place.next)
             return str(lost)
     return None
 
 
-def _word(read: ReadTable, words: Iterable[ParkedTable]) -> ParkedTable | None:
+def _note_of(read: ReadTable, parked: Iterable[ParkedTable]) -> ParkedTable | None:
     """Find what was said of a table, or else of its topic, if that still holds."""
     found = None
-    for word in words:
-        if word.topic == read.topic and word.holds_at(read.offsets):
-            if word.table == read.name:
-                return word
-            if word.table is None:
-                found = word
+    for note in parked:
+        if note.topic == read.topic and note.holds_at(read.offsets):
+            if note.table == read.name:
+                return note
+            if note.table is None:
+                found = note
     return found
 
 
 def _without_table(
     known: set[str],
-    held: Held,
-    words: Iterable[ParkedTable],
+    available: Available,
+    parked: Iterable[ParkedTable],
     counts: Counts,
     now: datetime,
     retired: Mapping[str, LeftTopic],
 ) -> Iterator[TableStatus]:
     """Tell of topics that hold records and have no table."""
-    said = {word.topic: word for word in words if held.is_named(word.topic)}
-    for topic in {*held.ranges, *said} - known:
+    said = {note.topic: note for note in parked if available.is_named(note.topic)}
+    for topic in {*available.ranges, *said} - known:
         offsets = retired[topic].offsets if topic in retired else {}
-        waiting, behind = _waiting(topic, offsets, held, now) if topic in held.ranges else (0, 0.0)
-        word = said.get(topic)
-        if waiting or word is not None:
+        waiting, behind = (
+            _waiting(topic, offsets, available, now) if topic in available.ranges else (0, 0.0)
+        )
+        note = said.get(topic)
+        if waiting or note is not None:
             yield TableStatus(
                 topic=topic,
                 waiting=waiting,
                 behind_seconds=behind,
                 quarantined=counts.get((topic, None), 0),
-                parked=None if word is None else word.reason,
-                parked_since=None if word is None else word.since,
+                parked=None if note is None else note.reason,
+                parked_since=None if note is None else note.since,
             )
 
 

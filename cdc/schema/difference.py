@@ -78,7 +78,7 @@ def difference(
     renames: Mapping[str, str] | None = None,
     newest: bool = False,
     inferred: bool = False,
-    told_apart: bool = False,
+    distinguishable: bool = False,
     comments: Mapping[str, str] | None = None,
 ) -> SchemaDifference:
     """Compare a table's schema with what its source has.
@@ -94,7 +94,7 @@ def difference(
         newest: Whether nothing newer is known of the source: a column that it lacks is gone then.
             An older schema may lack columns that came later, and have another key.
         inferred: Whether the columns were guessed from values, so that those without any lack.
-        told_apart: Whether whoever knows of the renames knows of all of them. Otherwise a column
+        distinguishable: Whether whoever knows of the renames knows of all of them. Otherwise a column
             that is gone, while another is new, may have been renamed, and is not called gone.
         comments: What the source says of its columns, where somebody knows.
     """
@@ -138,7 +138,7 @@ def difference(
         if whole and comments and column.name in comments
         if comments[column.name] != ((old[column.name].doc or "") if column.name in old else "")
     ]
-    if whole and (told_apart or not added):
+    if whole and (distinguishable or not added):
         gone = [name for name in old if name not in new]
         found += [
             ColumnChange(ChangeKind.DROP_COLUMN, (name,), old=old[name].field_type) for name in gone

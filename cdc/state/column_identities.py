@@ -16,7 +16,7 @@ class Renames:
     complete: bool = False
 
 
-def told_renames(
+def catalog_renames(
     table: Collection[str],
     source: Collection[str],
     identities: Mapping[str, int],

@@ -63,7 +63,7 @@ def catalog_types(
         elif not had or name not in table or name in chosen:
             own, rest = now[name], had
         else:
-            both = joint_type(had[-1], now[name], dialect)
+            both = common_type(had[-1], now[name], dialect)
             own = both or had[-1]
             rest = had[:-1] if both else (now[name], *had[:-1])
             if both is None and not distinguishable(had[-1], now[name]):
@@ -82,7 +82,7 @@ def unclear_types(known: KnownColumns) -> tuple[str, ...]:
     )
 
 
-def joint_type(old: SourceType, new: SourceType, dialect: Dialect) -> SourceType | None:
+def common_type(old: SourceType, new: SourceType, dialect: Dialect) -> SourceType | None:
     """Give the type in which the messages of both can be read, if there is one.
 
     They are written alike then, and mean the same.
@@ -95,7 +95,7 @@ def joint_type(old: SourceType, new: SourceType, dialect: Dialect) -> SourceType
     if meaning(old) == meaning(new) == DECIMAL and decimal_scale(old) == decimal_scale(new):
         return max(new, old, key=lambda kind: decimal_precision(kind) or _MOST_DIGITS)
     if old.element is not None and new.element is not None and old.logical == new.logical:
-        element = joint_type(old.element, new.element, dialect)
+        element = common_type(old.element, new.element, dialect)
         return None if element is None else replace(new, element=element)
     understood = (dialect.understood(old), dialect.understood(new))
     if all(kind.kind == "string" and kind.logical in _TEXTS for kind in understood):
@@ -135,7 +135,7 @@ def remembered(
     found = dict(memory)
     for name, now in types.items():
         had = found.get(name, ())
-        if had and joint_type(had[-1], now, dialect) is not None:
+        if had and common_type(had[-1], now, dialect) is not None:
             had = had[:-1]
         earlier = tuple(kind for kind in had if kind != now)
         found[name] = (*earlier[-_FORMER:], now)

@@ -7,8 +7,8 @@ from cdc.model.column_types import ColumnTypes
 from cdc.state.column_types import (
     TypeMemory,
     catalog_types,
+    common_type,
     distinguishable,
-    joint_type,
     read_types,
     remembered,
     types_property,
@@ -62,11 +62,11 @@ def array(element: SourceType) -> SourceType:
 def test_two_types_are_read_as_one_only_if_they_are_written_alike_and_mean_the_same(
     old: SourceType, new: SourceType, both: SourceType | None
 ) -> None:
-    assert joint_type(old, new, POSTGRES) == both
+    assert common_type(old, new, POSTGRES) == both
 
 
 def test_an_enum_whose_words_are_escaped_is_no_text() -> None:
-    assert joint_type(words("a\\,b"), TEXT, MYSQL) is None
+    assert common_type(words("a\\,b"), TEXT, MYSQL) is None
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_a_column_that_is_gone_while_another_is_new_may_have_been_renamed_and_st
 
 
 def test_one_that_is_surely_gone_is_gone() -> None:
-    found = difference(TWO, (ID, W), "t", KEY, newest=True, told_apart=True)
+    found = difference(TWO, (ID, W), "t", KEY, newest=True, distinguishable=True)
 
     assert [c.kind for c in found.changes] == [ChangeKind.ADD_COLUMN, ChangeKind.DROP_COLUMN]
 

@@ -7,10 +7,10 @@ import pytest
 from cdc.dialect import ColumnFacts
 from cdc.state.column_identities import (
     Renames,
+    catalog_renames,
     identities_property,
     joined_identities,
     read_identities,
-    told_renames,
 )
 from cdc.state.names import IDENTITIES_PROPERTY
 
@@ -43,11 +43,11 @@ KNOWN = {"id": 1, "a": 2, "b": 3}
 def test_the_catalog_tells_names_apart(
     source: list[str], now: dict[str, ColumnFacts], expected: Renames
 ) -> None:
-    assert told_renames(["id", "a", "b"], source, KNOWN, now) == expected
+    assert catalog_renames(["id", "a", "b"], source, KNOWN, now) == expected
 
 
 def test_a_column_that_nobody_asked_about_before_may_have_been_renamed() -> None:
-    found = told_renames(["id", "a"], ["id", "c"], {"id": 1}, facts(id=1, c=2))
+    found = catalog_renames(["id", "a"], ["id", "c"], {"id": 1}, facts(id=1, c=2))
 
     assert found == Renames({}, complete=False)
 

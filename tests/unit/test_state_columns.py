@@ -7,7 +7,7 @@ from pyiceberg.types import LongType, NestedField, StringType
 from cdc.config import ChangeKind
 from cdc.dialect import ColumnFacts
 from cdc.model import SchemaEvent, SchemaPlace
-from cdc.state.column_identities import identities_property, joined_identities, told_renames
+from cdc.state.column_identities import catalog_renames, identities_property, joined_identities
 from cdc.state.key import TableKey
 from cdc.state.schema_log import created, log_property, read_log, since, table_event
 
@@ -71,13 +71,13 @@ def test_numbers_are_written_in_the_order_of_names() -> None:
 
 
 def test_where_nothing_is_gone_the_catalog_tells_all() -> None:
-    found = told_renames(["id"], ["id", "new"], {"id": 1}, facts(id=1, new=2))
+    found = catalog_renames(["id"], ["id", "new"], {"id": 1}, facts(id=1, new=2))
 
     assert (found.names, found.complete) == ({}, True)
 
 
 def test_two_columns_that_changed_names_are_told_by_their_numbers() -> None:
-    found = told_renames(["a", "b"], ["c", "d"], {"a": 1, "b": 2}, facts(c=2, d=1))
+    found = catalog_renames(["a", "b"], ["c", "d"], {"a": 1, "b": 2}, facts(c=2, d=1))
 
     assert (found.names, found.complete) == ({"a": "d", "b": "c"}, True)
 

@@ -13,7 +13,7 @@ from pyiceberg.types import StringType
 
 from cdc.cli import cli
 from cdc.commands.status import count_quarantined
-from cdc.commands.table_status import Counts, Held, next_records, read_table, table_statuses
+from cdc.commands.table_status import Available, Counts, next_records, read_table, table_statuses
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
 from cdc.model import SchemaEvent, SchemaPlace
@@ -56,28 +56,28 @@ def names(config: MirrorConfig) -> list[str]:
     return [".".join(table.name()) for table in CatalogReader(config).tables()]
 
 
-def held(
+def available(
     ranges: dict[int, OffsetRange] | None = None,
     times: dict[tuple[int, int], int | None] | None = None,
     topic: str = TOPIC,
-) -> Held:
+) -> Available:
     """Say what Kafka holds of one topic; times are seconds before now, by partition and offset."""
     found = {
         ((topic, p), offset): None if age is None else int(NOW.timestamp() - age) * 1000
         for (p, offset), age in (times or {}).items()
     }
-    return Held(["srv.public.*"], {topic: ranges} if ranges is not None else {}, found)
+    return Available(["srv.public.*"], {topic: ranges} if ranges is not None else {}, found)
 
 
 def statuses(
     config: MirrorConfig,
-    kafka: Held,
-    words: tuple[ParkedTable, ...] = (),
+    kafka: Available,
+    parked: tuple[ParkedTable, ...] = (),
     counts: Counts | None = None,
     retired: dict[str, LeftTopic] | None = None,
 ) -> tuple[TableStatus, ...]:
     tables = [read_table(table) for table in CatalogReader(config).tables()]
-    return table_statuses(tables, kafka, words, counts or {}, NOW, retired)
+    return table_statuses(tables, kafka, parked, counts or {}, NOW, retired)
 
 
 def text_of(*tables: TableStatus) -> list[str]:
@@ -154,7 +154,7 @@ def test_a_table_tells_what_waits_and_for_how_long(config: MirrorConfig, catalog
     create_table(catalog, "shop.orders", offsets={0: 7, 1: 20})
     ranges = {0: OffsetRange(0, 10), 1: OffsetRange(5, 20), 2: OffsetRange(4, 6)}
 
-    (status,) = statuses(config, held(ranges, {(0, 7): 90, (2, 4): 30}))
+    (status,) = statuses(config, available(ranges, {(0, 7): 90, (2, 4): 30}))
 
     assert (status.topic, status.table, status.mode) == (TOPIC, "shop.orders", "mirror")
     assert (status.waiting, status.behind_seconds) == (3 + 2, 90)
@@ -167,7 +167,7 @@ def test_a_table_tells_what_waits_and_for_how_long(config: MirrorConfig, catalog
 def test_a_table_that_has_all_is_not_behind(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 10})
 
-    (status,) = statuses(config, held({0: OffsetRange(0, 10)}))
+    (status,) = statuses(config, available({0: OffsetRange(0, 10)}))
 
     assert (status.waiting, status.behind_seconds) == (0, 0)
 
@@ -175,7 +175,7 @@ def test_a_table_that_has_all_is_not_behind(config: MirrorConfig, catalog: Catal
 def test_marks_of_transactions_do_not_wait(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 9})
 
-    (status,) = statuses(config, held({0: OffsetRange(0, 10)}, {(0, 9): None}))
+    (status,) = statuses(config, available({0: OffsetRange(0, 10)}, {(0, 9): None}))
 
     assert status.waiting == 0
 
@@ -206,7 +206,7 @@ def test_records_that_kafka_lost_are_told(
 ) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
 
-    (status,) = statuses(config, held(ranges))
+    (status,) = statuses(config, available(ranges))
 
     assert "offset 7 of partition 0" in (status.lost or "")
     assert text_of(status)[-1].startswith(f"{TOPIC} (shop.orders): lost: ")
@@ -215,7 +215,7 @@ def test_records_that_kafka_lost_are_told(
 def test_a_topic_that_is_gone_is_told(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
 
-    (status,) = statuses(config, held())
+    (status,) = statuses(config, available())
 
     assert (status.waiting, status.lost, status.rows) == (None, None, 3)
     assert "no such topic" in (status.ended or "")
@@ -224,16 +224,16 @@ def test_a_topic_that_is_gone_is_told(config: MirrorConfig, catalog: Catalog) ->
 def test_a_topic_that_the_config_left_out_is_told(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.old", topic="srv.old.orders", offsets={0: 7})
 
-    (status,) = statuses(config, held({0: OffsetRange(0, 9)}, topic="srv.old.orders"))
+    (status,) = statuses(config, available({0: OffsetRange(0, 9)}, topic="srv.old.orders"))
 
     assert "source.topics" in (status.ended or "")
 
 
 def test_a_topic_without_a_table_is_shown_as_soon_as_it_holds_records(config: MirrorConfig) -> None:
-    (status,) = statuses(config, held({0: OffsetRange(2, 9)}, {(0, 2): 60}))
+    (status,) = statuses(config, available({0: OffsetRange(2, 9)}, {(0, 2): 60}))
 
     assert (status.table, status.waiting, status.behind_seconds) == (None, 7, 60)
-    assert statuses(config, held({0: OffsetRange(9, 9)})) == ()
+    assert statuses(config, available({0: OffsetRange(9, 9)})) == ()
 
 
 def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: Catalog) -> None:
@@ -241,7 +241,7 @@ def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: 
     create_table(catalog, "shop.orders", offsets={0: 7}, properties=dropped)
     create_table(catalog, "shop.again", offsets={0: 7}, properties={DROPPED_PROPERTY: ""})
 
-    again, gone = statuses(config, held({0: OffsetRange(0, 7)}))
+    again, gone = statuses(config, available({0: OffsetRange(0, 7)}))
 
     assert (again.dropped, gone.dropped) == (None, SINCE)
     assert text_of(gone)[-1].startswith(f"{TOPIC} (shop.orders): dropped at the source since")
@@ -251,8 +251,8 @@ def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: 
 def test_a_topic_that_its_table_left_is_shown_only_when_more_has_come(config: MirrorConfig) -> None:
     left = {TOPIC: LeftTopic(TOPIC, {0: 7}, (), SINCE, "srv.public.new")}
 
-    nothing = statuses(config, held({0: OffsetRange(0, 7)}), retired=left)
-    (more,) = statuses(config, held({0: OffsetRange(0, 9)}), retired=left)
+    nothing = statuses(config, available({0: OffsetRange(0, 7)}), retired=left)
+    (more,) = statuses(config, available({0: OffsetRange(0, 9)}), retired=left)
 
     assert nothing == ()
     assert more.waiting == 2
@@ -260,22 +260,22 @@ def test_a_topic_that_its_table_left_is_shown_only_when_more_has_come(config: Mi
 
 def test_a_parked_table_is_told_with_its_reason(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
-    word = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
+    note = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
 
-    (status,) = statuses(config, held({0: OffsetRange(0, 9)}), (word,))
+    (status,) = statuses(config, available({0: OffsetRange(0, 9)}), (note,))
 
     assert (status.parked, status.parked_since) == ("no way", SINCE)
-    note = text_of(status)[-1]
-    assert note.startswith(f"{TOPIC} (shop.orders): parked: no way")
-    assert "0:7" in note
+    line = text_of(status)[-1]
+    assert line.startswith(f"{TOPIC} (shop.orders): parked: no way")
+    assert "0:7" in line
     assert MirrorStatus("shop", "", (status,)).exit_code == 1
 
 
 def test_a_table_that_went_on_since_is_not_parked(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 8})
-    word = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
+    note = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
 
-    (status,) = statuses(config, held({0: OffsetRange(0, 9)}), (word,))
+    (status,) = statuses(config, available({0: OffsetRange(0, 9)}), (note,))
 
     assert status.parked is None
     assert MirrorStatus("shop", "", (status,)).exit_code == 0
@@ -285,26 +285,26 @@ def test_a_topic_that_is_parked_as_a_whole_is_told_with_and_without_a_table(
     config: MirrorConfig, catalog: Catalog
 ) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
-    words = (ParkedTable(TOPIC, None, "a", SINCE), ParkedTable("srv.public.x", None, "b", SINCE))
+    parked = (ParkedTable(TOPIC, None, "a", SINCE), ParkedTable("srv.public.x", None, "b", SINCE))
 
-    found = statuses(config, held({0: OffsetRange(0, 9)}), words)
+    found = statuses(config, available({0: OffsetRange(0, 9)}), parked)
 
     assert [(s.table, s.parked) for s in found] == [("shop.orders", "a"), (None, "b")]
 
 
 def test_a_parked_topic_that_the_config_left_out_is_not_told(config: MirrorConfig) -> None:
-    word = ParkedTable("srv.old.orders", None, "no Debezium change", SINCE)
+    note = ParkedTable("srv.old.orders", None, "no Debezium change", SINCE)
 
-    assert statuses(config, held(), (word,)) == ()
+    assert statuses(config, available(), (note,)) == ()
 
 
 def test_word_of_parked_tables_is_read_as_it_was_written() -> None:
-    words = (
+    parked = (
         ParkedTable(TOPIC, "shop.orders", 'a "reason"', SINCE, {0: 7, 12: 1}),
         ParkedTable(TOPIC, None, "b", SINCE),
     )
 
-    assert read_parked(parked_property(words)) == words
+    assert read_parked(parked_property(parked)) == parked
     assert read_parked({}) == ()
 
 
@@ -316,7 +316,7 @@ def test_records_in_quarantine_are_counted_for_their_table(
     two = [(TOPIC, "shop.orders")] * 2
     quarantine = create_quarantine(catalog, *two, ("srv.public.x", "shop.x"))
 
-    found = statuses(config, held({}), (), count_quarantined(quarantine))
+    found = statuses(config, available({}), (), count_quarantined(quarantine))
 
     assert [(s.table, s.quarantined) for s in found] == [("shop.log", 0), ("shop.orders", 2)]
 
@@ -353,7 +353,7 @@ def test_a_table_set_back_to_where_no_ledger_is_left_is_lost(
 
     with pytest.raises(LostLedgerError):
         ledger_without_spark(table)
-    (status,) = statuses(config, held({0: OffsetRange(0, 9)}))
+    (status,) = statuses(config, available({0: OffsetRange(0, 9)}))
     assert "rolled back" in (status.lost or "")
 
 

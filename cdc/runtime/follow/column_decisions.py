@@ -11,7 +11,7 @@ from cdc.model import RESERVED, SchemaPlace, SourceSchema
 from cdc.runtime.follow.actions import Alter
 from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.schema import DAY, Decision, decide, difference, fitted, mirror_columns
-from cdc.state.column_identities import Renames, told_renames
+from cdc.state.column_identities import Renames, catalog_renames
 from cdc.state.schema_log import since
 from cdc.state.table_view import TableView
 
@@ -118,7 +118,7 @@ class ColumnDecisions:
             renames={**told.names, **rule.renames},
             newest=newest,
             inferred=schema.inferred,
-            told_apart=told.complete,
+            distinguishable=told.complete,
             comments={column: fact.comment for column, fact in facts.items()},
         )
         taken = [column.name for column in view.schema.fields]
@@ -131,4 +131,4 @@ def _renames(view: TableView, schema: SourceSchema, facts: Mapping[str, ColumnFa
     """Ask what the catalog tells of columns with another name."""
     table = [c.name for c in view.schema.fields if not c.name.startswith(RESERVED)]
     source = [column.name for column in schema.columns if column.name not in view.rule.exclude]
-    return told_renames(table, source, view.state.identities, facts)
+    return catalog_renames(table, source, view.state.identities, facts)

@@ -36,16 +36,16 @@ class TableRows:
     spark: SparkSession
     catalog: IcebergCatalog
 
-    def read(self, mirrored: MirroredTable, wanted: pa.Table) -> pa.Table:
+    def read(self, mirrored: MirroredTable, unsent: pa.Table) -> pa.Table:
         """Read what changes leave out: of their keys, and no other.
 
         Args:
             mirrored: The table.
-            wanted: The key columns, and the names of the columns that each change leaves out.
+            unsent: The key columns, and the names of the columns that each change leaves out.
         """
-        key = [name for name in wanted.column_names if name != MISSING]
-        names = sorted(pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist())
-        keys = wanted.select(key).group_by(key).aggregate([])
+        key = [name for name in unsent.column_names if name != MISSING]
+        names = sorted(pc.unique(unsent[MISSING].combine_chunks().flatten()).to_pylist())
+        keys = unsent.select(key).group_by(key).aggregate([])
         mode = mirrored.rule.mode
         newest = {ApplyMode.APPEND: NEWEST_IN_LOG, ApplyMode.HISTORY: NEWEST_VERSION}
         with translated(str(mirrored.table.name)):
@@ -62,13 +62,13 @@ class TableRows:
     def logged(self, mirrored: MirroredTable, places: Sequence[tuple[int, int]]) -> pa.Table:
         """Find which records a log has rows of, by their partitions and offsets."""
         partitions, offsets = zip(*places, strict=True) if places else ((), ())
-        wanted = pa.table(
+        records = pa.table(
             {PARTITION: pa.array(partitions, pa.int32()), OFFSET: pa.array(offsets, pa.int64())}
         )
         name = self.catalog.sql_name(mirrored.table.name)
-        bounds = bounds_of(wanted, (OFFSET,))
+        bounds = bounds_of(records, (OFFSET,))
         with translated(str(mirrored.table.name)):
-            return rows_of_keys(self.spark, name, wanted, [], bounds)
+            return rows_of_keys(self.spark, name, records, [], bounds)
 
     def end_all(self, mirrored: MirroredTable) -> None:
         """Mark all rows of a table that keeps deleted ones. Done twice, it is done once.
@@ -143,8 +143,8 @@ class TableRows:
         return self.spark.read.parquet(*paths).select(*key).distinct().toArrow()
 
 
-def with_keys(wanted: pa.Table, keys: Iterable[Key]) -> pa.Table:
+def with_keys(unsent: pa.Table, keys: Iterable[Key]) -> pa.Table:
     """Want the same values of more keys: of each, all that any change leaves out."""
-    names = pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist()
+    names = pc.unique(unsent[MISSING].combine_chunks().flatten()).to_pylist()
     more = [{**key, MISSING: names} for key in keys]
-    return pa.concat_tables([wanted, pa.Table.from_pylist(more, schema=wanted.schema)])
+    return pa.concat_tables([unsent, pa.Table.from_pylist(more, schema=unsent.schema)])
