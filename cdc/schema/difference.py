@@ -94,8 +94,8 @@ def difference(
         newest: Whether nothing newer is known of the source: a column that it lacks is gone then.
             An older schema may lack columns that came later, and have another key.
         inferred: Whether the columns were guessed from values, so that those without any lack.
-        distinguishable: Whether whoever knows of the renames knows of all of them. Otherwise a column
-            that is gone, while another is new, may have been renamed, and is not called gone.
+        distinguishable: Whether whoever knows of the renames knows of all of them. Otherwise a
+            column that is gone, while another is new, may have been renamed: it is not called gone.
         comments: What the source says of its columns, where somebody knows.
     """
     whole = newest and not inferred
