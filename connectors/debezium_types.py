@@ -39,6 +39,23 @@ POINT = SourceType(
     fields=(SourceColumn("x", DOUBLE), SourceColumn("y", DOUBLE), *_SHAPE),
 )
 
+
+def _map(key: SourceType, value: SourceType) -> SourceType:
+    return SourceType("map", fields=(SourceColumn("key", key), SourceColumn("value", value)))
+
+
+TEXT_MAP = _map(STRING, STRING)
+VARIABLE_SCALE = SourceType(
+    "struct",
+    "io.debezium.data.VariableScaleDecimal",
+    fields=(SourceColumn("scale", INT32), SourceColumn("value", BYTES)),
+)
+SPARSE_VECTOR = SourceType(
+    "struct",
+    "io.debezium.data.SparseDoubleVector",
+    fields=(SourceColumn("dimensions", INT16), SourceColumn("vector", _map(INT16, DOUBLE))),
+)
+
 _CONNECT = "org.apache.kafka.connect.data."
 _DEBEZIUM = "io.debezium.time."
 _DATES = {
@@ -66,11 +83,21 @@ _TIMESTAMPS = {
 _MILLIS = 3  # digits behind the second up to which the adaptive modes count milliseconds
 
 
+def named(kind: str, logical: str | None = None, **parameters: object) -> SourceType:
+    """Give the type of a schema with a name and parameters."""
+    return SourceType(kind, logical, tuple(sorted((k, str(v)) for k, v in parameters.items())))
+
+
+def exact_decimal(precision: int | None, scale: int) -> SourceType:
+    """Give the type of a decimal number that is sent as one; it may name its scale alone."""
+    digits = {} if precision is None else {"connect.decimal.precision": precision}
+    return named("bytes", _CONNECT + "Decimal", scale=scale, **digits)
+
+
 def decimal(modes: Mapping[str, str], precision: int | None, scale: int) -> SourceType:
-    """Give the type of a decimal number; one without a precision names its scale alone."""
+    """Give the type of a decimal number."""
     if modes[DECIMAL_MODE] == "precise":
-        digits = () if precision is None else (("connect.decimal.precision", str(precision)),)
-        return SourceType("bytes", _CONNECT + "Decimal", (*digits, ("scale", str(scale))))
+        return exact_decimal(precision, scale)
     return DOUBLE if modes[DECIMAL_MODE] == "double" else STRING
 
 
@@ -100,12 +127,12 @@ def bits(length: int) -> SourceType:
     """Give the type of a string of bits; a single one is a boolean."""
     if length <= 1:
         return BOOLEAN
-    return SourceType("bytes", "io.debezium.data.Bits", (("length", str(length)),))
+    return named("bytes", "io.debezium.data.Bits", length=length)
 
 
-def words(logical: str, allowed: str) -> SourceType:
-    """Give the type of a column that holds one word, or several, of a list."""
-    return SourceType("string", logical, (("allowed", allowed),))
+def enum(logical: str, allowed: str) -> SourceType:
+    """Give the type of a column that holds one value, or several, of a list."""
+    return named("string", logical, allowed=allowed)
 
 
 def plain_default(kind: SourceType, text: str | None) -> bool | int | float | str | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from cdc.cli.arguments import verbose_option
 from cdc.cli.logs import set_up_logging
 
 DEFAULT_ROWS = 50_000
@@ -53,7 +54,7 @@ class Screen:
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the demo lives; the tables stay there.  [default: mirror-demo]",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Log every step to stderr.")
+@verbose_option
 @click.pass_context
 def demo(ctx: click.Context, keep: bool, rows: int, folder: Path | None, verbose: bool) -> None:
     """Mirror a real PostgreSQL shop while it changes, and compare every value.

@@ -1,28 +1,32 @@
 """`database-mirror quarantine`: what could not be applied, and what becomes of it."""
 
-import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
-from cdc.cli.arguments import config_argument
-from cdc.cli.logs import set_up_logging
+from cdc.cli.arguments import config_argument, read_config, verbose_option
+from cdc.cli.show import output_option, show
 
-table_option = click.option(
-    "--table", help="Only those of this mirrored table, such as shop.orders."
+Command = Callable[..., Any]
+CHOICES: tuple[Callable[[Command], Command], ...] = (
+    click.option("--table", help="Only those of this mirrored table, such as shop.orders."),
+    click.option("--topic", help="Only those of this topic."),
+    click.option(
+        "--partition", type=click.IntRange(min=0), help="Only those of this Kafka partition."
+    ),
+    click.option("--offset", type=click.IntRange(min=0), help="Only those with this offset."),
 )
-topic_option = click.option("--topic", help="Only those of this topic.")
-partition_option = click.option(
-    "--partition", type=click.IntRange(min=0), help="Only those of this Kafka partition."
-)
-offset_option = click.option(
-    "--offset", type=click.IntRange(min=0), help="Only those with this offset."
-)
-output_option = click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="Form of the result."
-)
-verbose_option = click.option("-v", "--verbose", is_flag=True, help="Log every step to stderr.")
+table_option = CHOICES[0]
+
+
+def choices(command: Command) -> Command:
+    """Let a command take what chooses single records: `table`, `topic`, `partition`, `offset`."""
+    for option in reversed(CHOICES):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -37,54 +41,26 @@ def quarantine() -> None:
 @verbose_option
 def list_(config: Path, table: str | None, output: str, verbose: bool) -> None:
     """Count the records in quarantine by table, topic and reason."""
-    set_up_logging(verbose=verbose)
-    from cdc.config import load_config
-
-    settings = load_config(config)
+    settings = read_config(config, verbose=verbose)
     from cdc.commands.quarantine_view import Chosen, QuarantineView
-    from cdc.observe.quarantine_pages import group_lines, group_values
+    from cdc.observe.quarantine_pages import GroupPage
 
-    groups = QuarantineView(settings).groups(Chosen(table))
-    if output == "json":
-        click.echo(json.dumps([group_values(group) for group in groups], indent=2))
-        return
-    for line in group_lines(groups):
-        click.echo(line)
+    show(GroupPage(QuarantineView(settings).groups(Chosen(table))), output)
 
 
-@quarantine.command()
+@quarantine.command("show")
 @config_argument
-@table_option
-@topic_option
-@partition_option
-@offset_option
+@choices
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Most records to show.")
 @output_option
 @verbose_option
-def show(
-    config: Path,
-    table: str | None,
-    topic: str | None,
-    partition: int | None,
-    offset: int | None,
-    limit: int,
-    output: str,
-    verbose: bool,
-) -> None:
+def show_(config: Path, limit: int, output: str, verbose: bool, **chosen: Any) -> None:
     """Show single records with their reason, key and value."""
-    set_up_logging(verbose=verbose)
-    from cdc.config import load_config
-
-    settings = load_config(config)
+    settings = read_config(config, verbose=verbose)
     from cdc.commands.quarantine_view import Chosen, QuarantineView
-    from cdc.observe.quarantine_pages import record_lines, record_values
+    from cdc.observe.quarantine_pages import RecordPage
 
-    records = QuarantineView(settings).records(Chosen(table, topic, partition, offset), limit)
-    if output == "json":
-        click.echo(json.dumps([record_values(record) for record in records], indent=2))
-        return
-    for line in record_lines(records):
-        click.echo(line)
+    show(RecordPage(QuarantineView(settings).records(Chosen(**chosen), limit)), output)
 
 
 @quarantine.command()
@@ -112,48 +88,25 @@ def replay(
 
     It may run beside the mirror. Exits with 1 if some records stay in quarantine.
     """
-    from cdc.config import load_config
-
-    settings = load_config(config)
-    set_up_logging(verbose=verbose)
+    settings = read_config(config, verbose=verbose)
     from cdc.commands.quarantine_commands import replay_quarantine  # imports pyspark
 
-    report = replay_quarantine(settings, table, dry_run=dry_run, anyway=anyway)
-    if output == "json":
-        click.echo(json.dumps(report.as_dict(), indent=2))
-    else:
-        for line in report.lines():
-            click.echo(line)
-    ctx.exit(report.exit_code)
+    ctx.exit(show(replay_quarantine(settings, table, dry_run=dry_run, anyway=anyway), output))
 
 
 @quarantine.command()
 @config_argument
-@table_option
-@topic_option
-@partition_option
-@offset_option
+@choices
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @verbose_option
-def drop(
-    config: Path,
-    table: str | None,
-    topic: str | None,
-    partition: int | None,
-    offset: int | None,
-    yes: bool,
-    verbose: bool,
-) -> None:
+def drop(config: Path, yes: bool, verbose: bool, **values: Any) -> None:
     """Remove records from the quarantine for good; without a choice, all of them."""
-    set_up_logging(verbose=verbose)
-    from cdc.config import load_config
-
-    settings = load_config(config)
+    settings = read_config(config, verbose=verbose)
     if not yes and not interactive():
         raise click.UsageError("Nobody is there to ask. Add --yes to remove records for good.")
     from cdc.commands.quarantine_view import Chosen, QuarantineView
 
-    chosen = Chosen(table, topic, partition, offset)
+    chosen = Chosen(**values)
     if not yes:
         count = QuarantineView(settings).count(chosen)
         click.confirm(f"Remove {count} records for good?", abort=True)

@@ -4,24 +4,19 @@ from pathlib import Path
 
 import click
 
-from cdc.cli.arguments import config_argument
-from cdc.cli.logs import set_up_logging
+from cdc.cli.arguments import config_argument, read_config, verbose_option
 
 
 @click.command()
 @config_argument
 @click.option("--once", is_flag=True, help="Apply what the topics hold now, then stop.")
-@click.option("-v", "--verbose", is_flag=True, help="Log every step to stderr.")
+@verbose_option
 @click.pass_context
 def run(ctx: click.Context, config: Path, once: bool, verbose: bool) -> None:
     """Mirror the database described by CONFIG until stopped."""
-    from cdc.config import load_config
-
-    settings = load_config(config)
-    set_up_logging(verbose=verbose)
-    from cdc.runtime.stream.mirror import (
-        run_mirror,  # imports pyspark: late, so that errors come at once
-    )
+    settings = read_config(config, verbose=verbose)
+    # Late, since it imports pyspark: errors of the config come at once.
+    from cdc.runtime.stream.mirror import run_mirror
 
     summary = run_mirror(settings, once=once)
     click.echo(str(summary))

@@ -1,14 +1,13 @@
 """`database-mirror status`."""
 
-import json
 import sys
 import time
 from pathlib import Path
 
 import click
 
-from cdc.cli.arguments import config_argument
-from cdc.cli.logs import set_up_logging
+from cdc.cli.arguments import config_argument, read_config
+from cdc.cli.show import output_option, show
 from cdc.errors import MirrorError
 
 WATCH_SECONDS = 2.0
@@ -18,22 +17,17 @@ WATCH_SECONDS = 2.0
 @config_argument
 @click.option("--schema", is_flag=True, help="Show what was done to the tables' columns instead.")
 @click.option("--watch", is_flag=True, help="Show it again every 2 seconds until Ctrl-C.")
-@click.option(
-    "--output", type=click.Choice(["text", "json"]), default="text", help="Form of the result."
-)
+@output_option
 @click.pass_context
 def status(ctx: click.Context, config: Path, schema: bool, watch: bool, output: str) -> None:
-    """Show where each table mirrored by CONFIG stands. Changes nothing.
+    """Show the status of each table mirrored by CONFIG. Changes nothing.
 
     Exits with 1 when a table is parked.
     """
-    from cdc.config import load_config
-
-    settings = load_config(config)
-    set_up_logging(verbose=False)
+    settings = read_config(config)
     from cdc.commands.status import open_status  # late: it imports pyiceberg
 
-    def show() -> int:
+    def show_status() -> int:
         """Show it once; while watching, what may pass is told and does not end it."""
         try:
             report = reader.columns() if schema else reader.status()
@@ -44,17 +38,13 @@ def status(ctx: click.Context, config: Path, schema: bool, watch: bool, output: 
             click.echo(f"error: {error}", err=True)
             return error.exit_code
         _clear(watch)
-        if output == "json":
-            click.echo(json.dumps(report.as_dict(), indent=None if watch else 2))
-        else:
-            click.echo("\n".join(report.lines()))
-        return report.exit_code
+        return show(report, output, indent=None if watch else 2)
 
     with open_status(settings) as reader:
-        code = show()
+        code = show_status()
         while watch:
             time.sleep(WATCH_SECONDS)
-            code = show()
+            code = show_status()
     ctx.exit(code)
 
 

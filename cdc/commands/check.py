@@ -43,7 +43,7 @@ class CheckReport:
         fine = [f.ok for f in self.findings] + [t.ok for t in self.tables]
         return 0 if all(fine) else 1
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the report for `--output json`."""
         return {"ok": self.exit_code == 0, **asdict(self)}
 
@@ -83,12 +83,14 @@ def check_mirror(config: MirrorConfig) -> CheckReport:
     if config.source.url is not None:
         findings.append(_check_source(dialect, reveal(config.source.url)))
     planner = TablePlanner(config, dialect, catalog)
-    planner.see(samples.values())
+    silent = sorted({topic for topic, _ in ranges} - samples.keys())
+    planner.see(samples.values(), ranges, silent)
     tables = [
         plan
         for topic, sample in samples.items()
         for plan in planner.plans(sample, _waiting(topic, ranges), latest.get(topic, ()))
     ]
+    tables += [plan for topic in silent for plan in planner.silent_plans(topic)]
     return CheckReport(tuple(findings), tuple(tables))
 
 

@@ -3,8 +3,9 @@
 from pyiceberg.table import Table
 
 from cdc.commands.table_status import iso_time
-from cdc.model import NO_POSITION, TOPIC_PROPERTY, SchemaEvent
+from cdc.model import NO_POSITION, SchemaEvent
 from cdc.observe.column_history import Column, ColumnHistory, RecordedChange, TableSchema
+from cdc.state.names import TOPIC_PROPERTY
 from cdc.state.schema_log import read_log
 
 

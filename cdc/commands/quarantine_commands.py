@@ -6,9 +6,9 @@ from cdc.commands.quarantine_view import Chosen
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.observe.replay_report import ReplayReport
+from cdc.runtime.follow.context import open_context
 from cdc.runtime.replay.replay import Replayer
 from cdc.runtime.stream.session import build_session
-from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.quarantine import Quarantine
 from cdc.source.topic_log import KafkaLog
 from cdc.source.topics import open_topics
@@ -42,11 +42,8 @@ def open_replayer(
     dialect = DIALECTS[config.source.connector]
     return Replayer(
         spark,
-        config.name,
-        dialect,
-        Tables(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
+        open_context(config, dialect, IcebergCatalog(spark, config.name), dry_run=dry_run),
         KafkaLog(spark, config),
-        dry_run=dry_run,
         anyway=anyway,
     )
 

@@ -16,9 +16,10 @@ from pyiceberg.table import Table
 
 from cdc.config import CatalogType, MirrorConfig
 from cdc.errors import CatalogError, KafkaUnreachableError
-from cdc.model import OFFSET, QUARANTINE
-from cdc.observe.quarantine_records import BadGroup, KeptRecord
+from cdc.model import OFFSET
+from cdc.observe.quarantine_pages import QuarantinedGroup, QuarantinedRecord
 from cdc.source.topics import open_topics
+from cdc.state.names import QUARANTINE
 
 PLACE: Final = ("table", "topic", "partition", "offset")
 # Texts in quotes and numbers: what differs between records that are bad for the same cause.
@@ -63,7 +64,7 @@ class QuarantineView:
         self._catalog = _open_catalog(config)
         self._table = self._load((config.name, QUARANTINE))
 
-    def groups(self, chosen: Chosen) -> list[BadGroup]:
+    def groups(self, chosen: Chosen) -> list[QuarantinedGroup]:
         """Count the records by table, topic and cause, largest first."""
         rows = self._read(chosen, (*PLACE, "reason", "time"))
         if not len(rows):
@@ -87,7 +88,7 @@ class QuarantineView:
         groups = [_group(row) for row in sums.to_pylist()]
         return sorted(groups, key=lambda g: (-g.records, g.topic, g.table or ""))
 
-    def records(self, chosen: Chosen, limit: int) -> list[KeptRecord]:
+    def records(self, chosen: Chosen, limit: int) -> list[QuarantinedRecord]:
         """Read single records, in the order of their places."""
         places = self._sorted(self._read(chosen, PLACE)).slice(0, limit)
         if not len(places):
@@ -98,7 +99,7 @@ class QuarantineView:
         names = ("reason", "schema_id", "time", "key", "value")
         rows = self._sorted(self._read(chosen, (*PLACE, *names), offsets))
         wanted = {tuple(place.values()) for place in places.to_pylist()}
-        found = [KeptRecord(**row) for row in rows.to_pylist()]
+        found = [QuarantinedRecord(**row) for row in rows.to_pylist()]
         return [r for r in found if (r.table, r.topic, r.partition, r.offset) in wanted]
 
     def count(self, chosen: Chosen) -> int:
@@ -172,8 +173,8 @@ class QuarantineView:
             return None
 
 
-def _group(row: Mapping[str, Any]) -> BadGroup:
-    return BadGroup(
+def _group(row: Mapping[str, Any]) -> QuarantinedGroup:
+    return QuarantinedGroup(
         table=row["table"],
         topic=row["topic"],
         reason=row["reason_first"],

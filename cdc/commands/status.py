@@ -25,8 +25,8 @@ from cdc.observe.column_history import ColumnHistories
 from cdc.observe.status import MirrorStatus
 from cdc.runtime.tables.catalog_reader import CatalogReader
 from cdc.source.topics import open_topics
-from cdc.state.left_topics import read_retired
-from cdc.state.parked import read_words
+from cdc.state.left_topics import read_left_topics
+from cdc.state.parked import read_parked
 
 
 class StatusReader:
@@ -53,7 +53,7 @@ class StatusReader:
         return MirrorStatus(
             self._config.name,
             now.isoformat(timespec="seconds"),
-            table_statuses(tables, held, read_words(noted), counts, now, read_retired(noted)),
+            table_statuses(tables, held, read_parked(noted), counts, now, read_left_topics(noted)),
             dict(self._catalog.unreadable),
         )
 

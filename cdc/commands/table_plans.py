@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
@@ -19,41 +19,39 @@ from cdc.config import (
     TargetConfig,
 )
 from cdc.config.partitioning import partition_fields
+from cdc.decode import named_by
 from cdc.dialect import Dialect
 from cdc.errors import ForeignTableError, MirrorError, SchemaChangeError, SpreadKeyError
-from cdc.model import (
-    QUARANTINE,
-    TOPIC_PROPERTY,
-    SchemaPlace,
-    SourceSchema,
-    SourceTable,
-    TableName,
-    Unplanned,
-)
+from cdc.model import SchemaPlace, SourceSchema, SourceTable, TableName, Unplanned
+from cdc.runtime.follow.actions import Action, Create, Park, Rename, action_text
+from cdc.runtime.follow.column_decisions import ColumnDecisions
 from cdc.runtime.follow.declared import Declarations
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
-from cdc.runtime.follow.planned_fates import PlannedFates, SeenTable, former_source
+from cdc.runtime.follow.source_decisions import (
+    Arrival,
+    RenameDecisions,
+    former_source,
+    left_topic_action,
+    source_action,
+)
 from cdc.runtime.follow.source_watch import SourceWatch
 from cdc.runtime.tables.adoption import check_adoptable
 from cdc.runtime.tables.catalog_reader import namesakes
-from cdc.runtime.tables.table_ledger import newest_ledger
+from cdc.runtime.tables.table_views import view_without_spark
 from cdc.schema import (
-    DAY,
-    Decision,
     check_alone,
     check_partition,
-    decide,
-    difference,
     iceberg_schema,
     mirror_columns,
-    statement,
     table_folder,
     target_name,
 )
 from cdc.source.topics import OffsetRange, Record
-from cdc.state.key import former_key, key_of
-from cdc.state.left_topics import read_retired
+from cdc.state.left_topics import read_left_topics
+from cdc.state.names import QUARANTINE, TOPIC_PROPERTY
+from cdc.state.table_view import TableView
 
+Ranges = Mapping[tuple[str, int], OffsetRange]
 HEADINGS = ("topic", "table", "plan", "mode", "deletes", "key", "partition", "columns", "waiting")
 
 
@@ -97,28 +95,34 @@ class TablePlanner:
         self._catalog = catalog
         self._wire = wire_of(config)
         self._declarations = Declarations(config, dialect)
+        self._columns = ColumnDecisions(dialect, self._declarations)
         self._taken: dict[TableName, str] = {}  # the topics of the tables so far
-        watch = SourceWatch(config, dialect)
-        watch.look()
+        self._watch = SourceWatch(config, dialect)
+        self._watch.look()
         quarantine = self._load(TableName((config.name,), QUARANTINE))
-        noted = quarantine.properties if quarantine is not None else {}
-        self._fates = PlannedFates(watch, read_retired(noted))
+        self._left = read_left_topics(quarantine.properties if quarantine is not None else {})
+        self._views: dict[TableName, TableView] = {}
+        self._arrivals: dict[str, Arrival] = {}  # topics without a table
 
-    def see(self, samples: Iterable[Record]) -> None:
-        """Look at all tables that there are: one of them may be that of another topic, renamed."""
+    def see(self, samples: Iterable[Record], ranges: Ranges, silent: Iterable[str] = ()) -> None:
+        """Look at all tables that there are: one of them may be that of another topic, renamed.
+
+        Args:
+            samples: A record of each topic, the first as a rule.
+            ranges: What Kafka holds of topics.
+            silent: The topics of which Kafka has deleted all records.
+        """
         for sample in samples:
             with suppress(MirrorError):
                 news = describe(sample, self._dialect, self._wire, self._declarations)
-                for rule in self._rules(news.table):
-                    assert news.table is not None
-                    table = self._load(self._name(rule, news.table))
-                    if table is not None and table.properties.get(TOPIC_PROPERTY) == sample.topic:
-                        self._fates.seen.append(SeenTable(table, sample.topic, news.table, rule))
-
-    def _rules(self, source: SourceTable | None) -> tuple[ResolvedRule, ...]:
-        if source is None:
-            return ()
-        return self._config.tables.targets_for(source.schema, source.table)
+                if news.table is not None:
+                    self._look_at(sample.topic, news.table)
+                    first = min((place.position for place in news.places.values()), default=-1)
+                    self._note_arrival(sample.topic, news.table, first, ranges)
+        for topic in silent:
+            source = self._source_named_by(topic)
+            if source is not None:
+                self._look_at(topic, source)
 
     def plans(
         self,
@@ -137,14 +141,15 @@ class TablePlanner:
         try:
             news = describe(sample, self._dialect, self._wire, self._declarations)
         except MirrorError as error:
-            yield TablePlan(sample.topic, "", f"park: {error}", waiting=total, ok=False)
+            text = action_text([Park(error)])
+            yield TablePlan(sample.topic, "", text, waiting=total, ok=False)
             return
         if news.table is None or not news.schemas:  # a truncate tells no columns
             yield TablePlan(sample.topic, "", "nothing to read yet", waiting=total)
             return
-        left = self._fates.left(sample.topic, ranges)
+        left = left_topic_action(self._left.get(sample.topic), _nexts(ranges))
         if left is not None:
-            yield TablePlan(sample.topic, "", left)
+            yield TablePlan(sample.topic, "", action_text([left]))
             return
         newest = self._newest(sample, news, latest)
         for rule in self._rules(news.table):
@@ -153,11 +158,56 @@ class TablePlanner:
             try:
                 yield self._planned(plan, name, rule, news, ranges, newest)
             except MirrorError as error:
-                yield replace(plan, action=f"park: {error}", ok=False)
+                yield replace(plan, action=action_text([Park(error)]), ok=False)
+
+    def silent_plans(self, topic: str) -> Iterator[TablePlan]:
+        """Plan the tables of a topic that holds no record: only their source can ask for more."""
+        for view in self._views.values():
+            if view.topic == topic:
+                plan = _plan_of(topic, view.name, view.rule, 0)
+                try:
+                    actions = self._source_actions(view)
+                    yield replace(plan, action=action_text(actions), **_of_table(view))
+                except MirrorError as error:
+                    yield replace(plan, action=action_text([Park(error)]), ok=False)
+
+    def _rules(self, source: SourceTable) -> tuple[ResolvedRule, ...]:
+        return self._config.tables.targets_for(source.schema, source.table)
 
     def _name(self, rule: ResolvedRule, source: SourceTable) -> TableName:
         target = TargetConfig(table=rule.table) if rule.table else self._config.target
         return target_name(target, source)
+
+    def _source_named_by(self, topic: str) -> SourceTable | None:
+        """Read from a topic's name which table it is of, where the catalog has an answer."""
+        found, source = self._watch.found, named_by(topic, self._dialect)
+        if found is None or source is None:
+            return None
+        return replace(source, database=found.database) if found.database else source
+
+    def _look_at(self, topic: str, source: SourceTable) -> None:
+        """Look at those tables of a topic that exist, also under names that they had before."""
+        renamed_from = self._rule(source).renamed_from
+        for origin in (source, *([former_source(source, renamed_from)] if renamed_from else ())):
+            for rule in self._rules(origin):
+                name = self._name(rule, origin)
+                table = self._load(name)
+                owner = table.properties.get(TOPIC_PROPERTY) if table is not None else None
+                is_ours = (owner == topic) == (origin is source)
+                if table is not None and owner is not None and is_ours:
+                    with suppress(MirrorError):
+                        self._views[name] = view_without_spark(table, owner, origin, rule)
+
+    def _note_arrival(self, topic: str, source: SourceTable, first: int, ranges: Ranges) -> None:
+        without_table = all(view.topic != topic for view in self._views.values())
+        ends = {p: place.next for (name, p), place in ranges.items() if name == topic}
+        left = self._left.get(topic)
+        if without_table and left_topic_action(left, ends) is None:
+            renamed_from = self._rule(source).renamed_from
+            self._arrivals[topic] = Arrival(topic, source, renamed_from, first, left is not None)
+
+    def _rule(self, source: SourceTable) -> ResolvedRule:
+        return self._config.tables.rule_for(source.schema, source.table)
 
     def _planned(
         self,
@@ -166,7 +216,7 @@ class TablePlanner:
         rule: ResolvedRule,
         news: Unplanned,
         ranges: Mapping[int, OffsetRange],
-        newest: SourceSchema | None,
+        newest: tuple[SourceSchema, SchemaPlace] | None,
     ) -> TablePlan:
         assert news.table is not None
         if name in self._taken:
@@ -176,7 +226,6 @@ class TablePlanner:
         schema = iceberg_schema(columns, rule)
         plan = replace(
             plan,
-            action="create",
             key=tuple(column.name for column in columns if column.key),
             columns=len(schema.fields),
         )
@@ -186,57 +235,62 @@ class TablePlanner:
         self._check_folder(name, existing)
         if existing is None:
             check_partition(partition_fields(rule.partition), schema, plan.table, rule.exclude)
-            return self._renamed(plan, rule, news.table) or plan
+            return replace(plan, action=action_text([self._renamed(plan.topic, name) or Create()]))
         owner = self._config.name, plan.topic
         check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
-        decision = self._decision(existing, newest or news.schemas[0], rule, str(news.table))
-        # A key from the messages may be one that an old record has; the config's counts now.
-        if decision.refused and (rule.key or newest is not None):
-            raise SchemaChangeError(plan.table, decision.refused)
-        statements = [statement(step) for _, steps in decision.steps for step in steps]
-        fate = self._fates.of(SeenTable(existing, plan.topic, news.table, rule))
-        action = "; ".join([*([fate] if fate else ()), *statements]) or "go on"
-        return replace(plan, action=action, waiting=_behind(existing, ranges))
+        view = view_without_spark(existing, plan.topic, news.table, rule)
+        actions = [*self._source_actions(view), *self._column_actions(view, news, newest)]
+        return replace(plan, action=action_text(actions), waiting=_behind(view, ranges))
 
-    def _renamed(
-        self, plan: TablePlan, rule: ResolvedRule, source: SourceTable
-    ) -> TablePlan | None:
-        """Plan for a table that has one already, under another name."""
-        former = former_source(source, rule.renamed_from) if rule.renamed_from else None
-        old = self._fates.renamed(plan.topic, source, former)
-        return None if old is None else replace(plan, action=f"RENAME TABLE {old} TO {plan.table}")
+    def _source_actions(self, view: TableView) -> list[Action]:
+        action = source_action(view, self._watch.lookup_of(view))
+        return [] if action is None else [action]
 
-    def _decision(
-        self, table: Table, schema: SourceSchema, rule: ResolvedRule, source: str
-    ) -> Decision:
-        """Say what the table would do to follow a schema."""
-        found = difference(
-            table.schema(),
-            mirror_columns(schema, source, self._dialect, rule),
-            source,
-            key_of(table.properties, table.schema()),
-            renames=rule.renames,
-            newest=True,
-            inferred=schema.inferred,
+    def _column_actions(
+        self, view: TableView, news: Unplanned, newest: tuple[SourceSchema, SchemaPlace] | None
+    ) -> list[Action]:
+        schema, place = newest or (news.schemas[0], news.places[news.schemas[0]])
+        try:
+            action = self._columns.decide(view, schema, place).action
+        except SchemaChangeError:
+            # A key from the messages may be one that an old record has; the config's counts now.
+            if view.rule.key or newest is not None:
+                raise
+            return []
+        return [] if action is None else [action]
+
+    def _renamed(self, topic: str, name: TableName) -> Rename | None:
+        """Tell from which table one without any goes on; None where it is new."""
+        arrival = self._arrivals.get(topic)
+        if arrival is None:
+            return None
+        views = [*self._views.values()]
+        lookups = {view.name: self._watch.lookup_of(view) for view in views}
+        decisions = RenameDecisions(self._config, views, lookups, self._watch.found)
+        others = [other.source for t, other in self._arrivals.items() if t != topic]
+        former = decisions.decide(arrival, others)
+        renames = decisions.renames(
+            former, arrival, self._name, lambda n: self._load(n) is not None
         )
-        taken = [column.name for column in table.schema().fields]
-        partitioned = {field.column for field in partition_fields(rule.partition)}
-        former = former_key(table.properties, table.schema())
-        return decide(found, rule, taken, partitioned, datetime.now(UTC).strftime(DAY), former)
+        return next((rename for rename in renames if rename.new == name), None)
+
+    def _is_taken(self, name: TableName) -> bool:
+        return self._load(name) is not None
 
     def _newest(
         self, sample: Record, news: Unplanned, latest: Sequence[Record]
-    ) -> SourceSchema | None:
-        """Give the schema that the source had last."""
+    ) -> tuple[SourceSchema, SchemaPlace] | None:
+        """Give the schema that the source had last, and where it was met."""
         known = schemas_in(sample)
         if latest and known is not None and all(schemas_in(record) == known for record in latest):
-            return news.schemas[0]  # as for most: to read every record takes long
+            # As for most: to read every record takes long.
+            return news.schemas[0], news.places[news.schemas[0]]
         found: dict[SourceSchema, SchemaPlace] = {}
         for record in latest:
             with suppress(MirrorError):  # a bad record among good ones is for the quarantine
                 news = describe(record, self._dialect, self._wire, self._declarations)
                 found |= news.places
-        return max(found, key=lambda schema: found[schema].position, default=None)
+        return max(found.items(), key=lambda pair: pair[1].position, default=None)
 
     def _check_folder(self, name: TableName, table: Table | None) -> None:
         """See that no other table is in the folder that a table has, or would have."""
@@ -285,10 +339,18 @@ def _plan_of(topic: str, name: TableName, rule: ResolvedRule, waiting: int) -> T
     )
 
 
-def _behind(table: Table, ranges: Mapping[int, OffsetRange]) -> int:
+def _of_table(view: TableView) -> dict[str, Any]:
+    """Give what a table says of itself where no record does."""
+    return {"key": view.state.key.columns, "columns": len(view.schema.fields)}
+
+
+def _nexts(ranges: Mapping[int, OffsetRange]) -> dict[int, int]:
+    return {partition: place.next for partition, place in ranges.items()}
+
+
+def _behind(view: TableView, ranges: Mapping[int, OffsetRange]) -> int:
     """Count the records that the table's ledger does not have yet."""
-    ledger, _ = newest_ledger(table)
-    marks = ledger.partitions if ledger is not None else {}
+    marks = view.marks
     return sum(
         place.next - (marks[partition].next_offset if partition in marks else place.first)
         for partition, place in ranges.items()

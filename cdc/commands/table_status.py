@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pyiceberg.table import Table
 
 from cdc.errors import LostLedgerError, LostRecordsError
-from cdc.model import TOPIC_PROPERTY, Ledger
 from cdc.observe.status import TableStatus
-from cdc.runtime.tables.table_ledger import newest_ledger
+from cdc.runtime.tables.table_views import ledger_without_spark
 from cdc.schema import mode_of
 from cdc.source.topics import OffsetRange, topic_pattern
-from cdc.state.left_topics import RetiredTopic
-from cdc.state.parked import ParkedWord
-from cdc.state.source_identity import DROPPED_PROPERTY, Moment
+from cdc.state.ledger import Ledger
+from cdc.state.left_topics import LeftTopic
+from cdc.state.names import TOPIC_PROPERTY
+from cdc.state.parked import ParkedTable
+from cdc.state.source_identity import SourceIdentity
 
 Place = tuple[str, int]
 # Counts of bad records, by topic and table; those of before there could be several have no table.
@@ -65,7 +66,10 @@ class Held:
 def read_table(table: Table) -> ReadTable:
     """Read how far a table has come."""
     try:
-        return ReadTable(table, *newest_ledger(table))
+        found = ledger_without_spark(table)
+        return ReadTable(
+            table, *((None, None) if found is None else (found.ledger, found.committed))
+        )
     except LostLedgerError as error:
         return ReadTable(table, None, None, str(error))
 
@@ -91,10 +95,10 @@ def next_records(
 def table_statuses(
     tables: Sequence[ReadTable],
     held: Held,
-    words: Sequence[ParkedWord],
+    words: Sequence[ParkedTable],
     counts: Counts,
     now: datetime,
-    retired: Mapping[str, RetiredTopic] | None = None,
+    retired: Mapping[str, LeftTopic] | None = None,
 ) -> tuple[TableStatus, ...]:
     """Say where tables stand, and which topics have none.
 
@@ -135,7 +139,7 @@ def _status(
     read: ReadTable,
     held: Held,
     counts: Counts,
-    word: ParkedWord | None,
+    word: ParkedTable | None,
     now: datetime,
 ) -> TableStatus:
     snapshot = read.table.current_snapshot()
@@ -146,7 +150,7 @@ def _status(
     )
     total = {name: int(summary.get(f"total-{name}", 0)) for name in TOTALS}
     topic, name = read.topic, read.name
-    dropped = Moment.read(read.table.properties, DROPPED_PROPERTY)
+    dropped = SourceIdentity.read(read.table.properties).dropped
     status = TableStatus(
         topic=topic,
         table=name,
@@ -198,7 +202,7 @@ def _lost(read: ReadTable, held: Held) -> str | None:
     return None
 
 
-def _word(read: ReadTable, words: Iterable[ParkedWord]) -> ParkedWord | None:
+def _word(read: ReadTable, words: Iterable[ParkedTable]) -> ParkedTable | None:
     """Find what was said of a table, or else of its topic, if that still holds."""
     found = None
     for word in words:
@@ -213,10 +217,10 @@ def _word(read: ReadTable, words: Iterable[ParkedWord]) -> ParkedWord | None:
 def _without_table(
     known: set[str],
     held: Held,
-    words: Iterable[ParkedWord],
+    words: Iterable[ParkedTable],
     counts: Counts,
     now: datetime,
-    retired: Mapping[str, RetiredTopic],
+    retired: Mapping[str, LeftTopic],
 ) -> Iterator[TableStatus]:
     """Tell of topics that hold records and have no table."""
     said = {word.topic: word for word in words if held.is_named(word.topic)}

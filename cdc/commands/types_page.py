@@ -1,4 +1,4 @@
-"""The page of all types, connectors/README.md: `python -m cdc.commands.types_page` prints it."""
+"""The page of all types, docs/types.md: `python -m cdc.commands.types_page` prints it."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,9 @@ CONNECT = "org.apache.kafka.connect.data."
 INTRODUCTION = """\
 # Types
 
-Made from the code: `python -m cdc.commands.types_page >connectors/README.md`.
+This page says what becomes of each type of each database, and which other types may be chosen.
+
+Made from the code: `python -m cdc.commands.types_page >docs/types.md`.
 
 Nothing is rounded, cut, moved to another time zone or made null on the way, but for what a row
 below names. A value that does not fit its column puts its record into quarantine, with its offset

@@ -13,7 +13,8 @@ from cdc.commit.java_values import java_array, java_class
 from cdc.commit.sql_rows import catalog_database
 from cdc.commit.table import IcebergTable
 from cdc.errors import ForeignTableError
-from cdc.model import TOPIC_PROPERTY, TableName
+from cdc.model import TableName
+from cdc.state.names import TOPIC_PROPERTY
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ class FileDescriber:
     def __init__(self, table: IcebergTable, key: tuple[str, ...] = ()) -> None:
         self.partitions = Partitions(table)
         self._table = table
-        self._footers = FooterReader(table.jvm, table.java.io())
+        self._footers = FooterReader(table.gateway.jvm, table.java.io())
         self._key = key
 
     def data_file(self, file: WrittenFile) -> Any:
@@ -61,7 +61,7 @@ class FileDescriber:
     def _equality_deletes(self, file: WrittenFile) -> Any:
         schema = self._table.java.schema()
         fields = [schema.findField(name).fieldId() for name in self._key]
-        ids = java_array(self._table.gateway, java_class(self._table.jvm, "int"), fields)
+        ids = java_array(self._table.gateway, java_class(self._table.gateway.jvm, "int"), fields)
         # Under the unpartitioned spec a delete holds in every partition.
         spec = self.partitions.unpartitioned()
         builder = self._class("FileMetadata").deleteFileBuilder(spec).ofEqualityDeletes(ids)
@@ -95,4 +95,4 @@ class FileDescriber:
         )
 
     def _class(self, name: str) -> Any:
-        return java_class(self._table.jvm, f"org.apache.iceberg.{name}")
+        return java_class(self._table.gateway.jvm, f"org.apache.iceberg.{name}")

@@ -4,43 +4,19 @@ from typing import Any
 
 from cdc.commit.java_errors import translated
 from cdc.commit.table import IcebergTable
-from cdc.errors import CommitConflictError, LostLedgerError
-from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, Ledger
-from cdc.state.source_identity import current_ledger
+from cdc.errors import CommitConflictError
+from cdc.state.ledger import Ledger, newest_ledger
+from cdc.state.names import LEDGER_PROPERTY, SEQUENCE_PROPERTY
 
 
 def read_ledger(table: IcebergTable) -> Ledger | None:
     """Find how far the table has come.
 
-    The newest snapshot that carries a ledger counts: a compaction by others carries none, and after
-    a rollback the mirror goes on from where the table is then. The table property serves when
-    the snapshots that carried one have expired. A rollback leaves it as it is, so it counts only
-    if its snapshot is older than all that are left: were it one of them, it would have been met.
-
     Raises:
         LostLedgerError: The table was rolled back to where no ledger is left.
     """
-    oldest = None
-    for snapshot in table.ancestors():
-        text = snapshot.summary().get(LEDGER_PROPERTY)
-        if text is not None:
-            return _current(table, text)
-        oldest = int(snapshot.sequenceNumber())
-    properties = table.properties
-    text = properties.get(LEDGER_PROPERTY)
-    if text is None:
-        return None
-    sequence = properties.get(SEQUENCE_PROPERTY)  # mirrors before this one wrote none
-    if sequence is not None and (oldest is None or int(sequence) >= oldest):
-        raise LostLedgerError(str(table.name), table.snapshot_id)
-    return _current(table, text)
-
-
-def _current(table: IcebergTable, text: str) -> Ledger:
-    found = current_ledger(Ledger.from_json(text), table.properties)
-    if found is None:
-        raise LostLedgerError(str(table.name), table.snapshot_id)
-    return found
+    found = newest_ledger(str(table.name), table.history(), table.properties)
+    return None if found is None else found.ledger
 
 
 def set_ledger_property(table: IcebergTable, ledger: Ledger) -> None:
@@ -53,16 +29,12 @@ def set_ledger_property(table: IcebergTable, ledger: Ledger) -> None:
     """
     with translated(str(table.name)):
         table.java.refresh()
-        for snapshot in table.ancestors():
-            text = snapshot.summary().get(LEDGER_PROPERTY)
-            if text is not None:
-                if Ledger.from_json(text) != ledger:
-                    break
-                update = table.java.updateProperties()
-                put_ledger(update, text, int(snapshot.sequenceNumber()))
-                update.commit()
-                return
-    raise CommitConflictError(str(table.name), "its ledger is another one")
+        newest = next((s for s in table.history() if s.ledger is not None), None)
+        if newest is None or newest.ledger is None or Ledger.from_json(newest.ledger) != ledger:
+            raise CommitConflictError(str(table.name), "its ledger is another one")
+        update = table.java.updateProperties()
+        put_ledger(update, newest.ledger, newest.sequence)
+        update.commit()
 
 
 def put_ledger(update: Any, text: str, sequence: int) -> None:

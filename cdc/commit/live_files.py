@@ -7,7 +7,9 @@ from typing import Any
 from pyiceberg.manifest import FileFormat as Format
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestEntryStatus
 
+from cdc.commit.java_errors import translated
 from cdc.commit.manifests import ManifestReader
+from cdc.commit.table import IcebergTable
 from cdc.errors import NotParquetError
 from cdc.model import LiveFile, lane_of
 
@@ -20,43 +22,48 @@ class FileChanges:
     removed: tuple[str, ...]  # paths
 
 
-def read_live_files(table: str, java: Any) -> list[LiveFile]:
-    """List the data files of the current snapshot.
+def live_files(table: IcebergTable) -> list[LiveFile]:
+    """List the data files of the current snapshot, which `snapshot_id` names.
 
     Raises:
         NotParquetError: Somebody wrote one in another format.
     """
-    snapshot = java.currentSnapshot()
-    if snapshot is None:
-        return []
-    reader = ManifestReader(java)
-    return [
-        _live_file(table, entry)
-        for manifest in reader.manifests(snapshot, ManifestContent.DATA)
-        for entry in manifest.fetch_manifest_entry(reader.files)
-    ]
+    with translated(str(table.name)):
+        snapshot = table.java.currentSnapshot()
+        if snapshot is None:
+            return []
+        reader = ManifestReader(table.java)
+        return [
+            _live_file(str(table.name), entry)
+            for manifest in reader.manifests(snapshot, ManifestContent.DATA)
+            for entry in manifest.fetch_manifest_entry(reader.files)
+        ]
 
 
-def read_changed_files(table: str, java: Any, since: int | None) -> FileChanges | None:
-    """List what was added and removed since a snapshot; None if the current one is no successor.
+def changed_files(table: IcebergTable, since: int | None) -> FileChanges | None:
+    """List what was added and removed between a snapshot and the current one.
+
+    None where the one does not lead to the other: after a rollback, or where a snapshot in
+    between has expired.
 
     Raises:
         NotParquetError: Somebody added a data file in another format.
     """
-    between = _snapshots_since(java, since)
-    if between is None:
-        return None
-    reader = ManifestReader(java)
-    added: dict[str, LiveFile] = {}
-    removed: list[str] = []
-    for snapshot in reversed(between):
-        for entry in _own_entries(reader, snapshot):
-            path = entry.data_file.file_path
-            if entry.status == ManifestEntryStatus.ADDED:
-                added[path] = _live_file(table, entry)
-            elif added.pop(path, None) is None:
-                removed.append(path)
-    return FileChanges(tuple(added.values()), tuple(removed))
+    with translated(str(table.name)):
+        between = _snapshots_since(table.java, since)
+        if between is None:
+            return None
+        reader = ManifestReader(table.java)
+        added: dict[str, LiveFile] = {}
+        removed: list[str] = []
+        for snapshot in reversed(between):
+            for entry in _own_entries(reader, snapshot):
+                path = entry.data_file.file_path
+                if entry.status == ManifestEntryStatus.ADDED:
+                    added[path] = _live_file(str(table.name), entry)
+                elif added.pop(path, None) is None:
+                    removed.append(path)
+        return FileChanges(tuple(added.values()), tuple(removed))
 
 
 def _snapshots_since(java: Any, since: int | None) -> list[Any] | None:

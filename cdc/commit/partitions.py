@@ -95,9 +95,9 @@ class Partitions:
         if isinstance(kind, DecimalType):
             return value.quantize(Decimal(1).scaleb(-kind.scale))
         if isinstance(kind, BinaryType | FixedType):
-            return java_class(self._table.jvm, "java.nio.ByteBuffer").wrap(value)
+            return java_class(self._table.gateway.jvm, "java.nio.ByteBuffer").wrap(value)
         if isinstance(kind, UUIDType):
-            return java_class(self._table.jvm, "java.util.UUID").fromString(str(value))
+            return java_class(self._table.gateway.jvm, "java.util.UUID").fromString(str(value))
         return value
 
     def _field_types(self, spec_id: int) -> tuple[IcebergType, ...]:
@@ -108,4 +108,4 @@ class Partitions:
         return self._types[spec_id]
 
     def _class(self, name: str) -> Any:
-        return java_class(self._table.jvm, f"org.apache.iceberg.{name}")
+        return java_class(self._table.gateway.jvm, f"org.apache.iceberg.{name}")

@@ -11,10 +11,13 @@ from cdc.commit.deletion_vectors import Vectors, write_vectors
 from cdc.commit.java_errors import translated, was_refused
 from cdc.commit.java_values import java_class, java_strings
 from cdc.commit.ledger import put_ledger, read_ledger
+from cdc.commit.live_files import live_files
 from cdc.commit.lost_answers import commit_or_recognise
-from cdc.commit.table import IcebergTable
+from cdc.commit.table import IcebergTable, remove_files
 from cdc.errors import CommitConflictError, NotParquetError
-from cdc.model import LEDGER_PROPERTY, FileKind, Ledger, WrittenFile
+from cdc.model import FileKind, WrittenFile
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 
 # The first version of Iceberg's format in which position deletes are deletion vectors.
 VECTORS_SINCE: Final = 3
@@ -49,7 +52,7 @@ def commit_rows(table: IcebergTable, change: RowChange) -> bool:
     """
     with translated(str(table.name)):
         positions = _deletes(change, FileKind.POSITION_DELETES)
-        as_vectors = bool(positions) and table.format_version >= VECTORS_SINCE
+        as_vectors = bool(positions) and _format_version(table) >= VECTORS_SINCE
         plain = _deletes(change, FileKind.EQUALITY_DELETES) + ([] if as_vectors else positions)
         describer = FileDescriber(table, change.key)
         rows = [describer.data_file(file) for file in change.files if file.kind is FileKind.DATA]
@@ -76,7 +79,9 @@ def commit_rows(table: IcebergTable, change: RowChange) -> bool:
                     table.java.io().deleteFile(vectors.path)
                 raise
         # What no commit names: a truncate needs no deletes, and vectors stand for positions.
-        table.remove(f for f in change.files if f.kind is not FileKind.DATA and f not in plain)
+        remove_files(
+            table, (f for f in change.files if f.kind is not FileKind.DATA and f not in plain)
+        )
         return surely
 
 
@@ -86,7 +91,7 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
     Iceberg checks this again whenever it repeats the commit on top of another writer's.
     """
     if change.truncate and table.snapshot_id is not None:
-        expressions = java_class(table.jvm, "org.apache.iceberg.expressions.Expressions")
+        expressions = java_class(table.gateway.jvm, "org.apache.iceberg.expressions.Expressions")
         transaction.newDelete().deleteFromRowFilter(expressions.alwaysTrue()).commit()
     delta = transaction.newRowDelta()
     if change.since is not None:
@@ -98,10 +103,10 @@ def _begin(table: IcebergTable, transaction: Any, change: RowChange) -> Any:
     if change.alone:
         delta.validateNoConflictingDeleteFiles()
         with suppress(NotParquetError):  # a truncate removes files, and adds none
-            referenced |= {file.path for file in table.live_files()}
+            referenced |= {file.path for file in live_files(table)}
     if referenced:
         # Rows that moved to another file meanwhile would come back to life.
-        delta.validateDataFilesExist(java_strings(table.jvm, referenced))
+        delta.validateDataFilesExist(java_strings(table.gateway.jvm, referenced))
         delta.validateDeletedFiles()
     return delta
 
@@ -128,3 +133,8 @@ def _commit_with_ledger(table: IcebergTable, transaction: Any, delta: Any, ledge
 def _deletes(change: RowChange, kind: FileKind) -> list[WrittenFile]:
     # A truncate removes all data files that older deletes could hit.
     return [f for f in change.files if f.kind is kind and not change.truncate]
+
+
+def _format_version(table: IcebergTable) -> int:
+    util = java_class(table.gateway.jvm, "org.apache.iceberg.TableUtil")
+    return int(util.formatVersion(table.java))

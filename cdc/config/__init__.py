@@ -18,9 +18,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.config.secret import Secret, reveal, revealed, unreadable
 from cdc.config.settings import (
     CatalogConfig,
-    ConnectConfig,
     KafkaConfig,
-    MaintenanceConfig,
     MirrorConfig,
     RegistryConfig,
     SourceConfig,
@@ -41,12 +39,10 @@ __all__ = [
     "CatalogConfig",
     "CatalogType",
     "ChangeKind",
-    "ConnectConfig",
     "Connector",
     "DeleteKind",
     "KafkaConfig",
     "Lookup",
-    "MaintenanceConfig",
     "MirrorConfig",
     "OnDelete",
     "RecordFormat",

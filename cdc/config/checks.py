@@ -5,7 +5,7 @@ import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 from cdc.config.type_choices import PRIMITIVES, parse_type_choice, timed
 from cdc.errors import Problem
@@ -46,8 +46,6 @@ _SECONDS = {
     "day": 86400.0,
 }
 _INTERVAL = re.compile(rf"\d+ +({'|'.join(_SECONDS)})s?", re.IGNORECASE)
-
-STRICT: dict[str, Any] = {"extra": "forbid"}  # validation refuses settings it does not know
 
 
 class Misfit(ValueError):
@@ -108,6 +106,21 @@ def check_settings(settings: object) -> None:
         raise Misfit(*problems)
 
 
+class Settings:
+    """A table of a config file: valid once built, whether it was read from a file or made by hand.
+
+    Its subclasses are frozen dataclasses; their fields are the settings, with check and meaning.
+    """
+
+    __slots__ = ()
+    # Validation refuses settings that it does not know.
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        """Check the settings one by one."""
+        check_settings(self)
+
+
 def nearest(word: str, words: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Find what was probably meant."""
     by_lower = {candidate.lower().replace("-", "_"): candidate for candidate in words}
@@ -143,9 +156,9 @@ def table_glob(value: str) -> None:
         raise _misfit("must look like schema.table", 'Such as "public.orders" or "*.orders".')
 
 
-def former_name(value: str) -> None:
+def former_name(value: str | None) -> None:
     """Accept the name of one table, or none."""
-    schema, _, table = value.partition(".")
+    schema, _, table = (value or "").partition(".")
     if value and (not schema or not table or _GLOB.search(value)):
         raise _misfit("must be the name of one table", 'Such as "public.orders".')
 
@@ -160,21 +173,22 @@ def renamed_globs(match: str, former: str) -> list[Problem]:
     return []
 
 
-def words(value: Sequence[str]) -> None:
+def column_names(value: Sequence[str] | None) -> None:
     """Accept names that are neither empty nor given twice."""
+    names = value or ()
     problems = [
-        Problem(f"[{index}]", "is empty" if not word.strip() else "is there twice", "Remove it.")
-        for index, word in enumerate(value)
-        if not word.strip() or word in value[:index]
+        Problem(f"[{index}]", "is there twice" if name.strip() else "is empty", "Remove it.")
+        for index, name in enumerate(names)
+        if not name.strip() or name in names[:index]
     ]
     if problems:
         raise Misfit(*problems)
 
 
-def type_choices(value: Mapping[str, str]) -> None:
+def type_choices(value: Mapping[str, str] | None) -> None:
     """Accept a type for each column: see `type_choices.py` for the grammar."""
     problems = []
-    for column, text in value.items():
+    for column, text in (value or {}).items():
         try:
             if not column.strip():
                 raise ValueError("names no column")

@@ -10,12 +10,13 @@ from cdc.config.shape import Part, all_settings, quoted, setting_at, settings_of
 from cdc.errors import Problem
 
 UNKNOWN = "unexpected_keyword_argument"
+# Sections of commands that are to come.
+NOT_YET = ("connect", "maintenance")
 
 _SHAPES = (  # the beginning of the kind of error, and what should have been there
     ("string", "must be text"),
     ("is_instance", "must be text"),
     ("int", "must be a whole number"),
-    ("bool", "must be true or false"),
     ("tuple", "must be a list"),
     ("dataclass", "must be a table"),
     ("dict", "must be a table"),
@@ -28,16 +29,16 @@ def problems_of(
     data: dict[str, Any],
     read: Mapping[tuple[Part, ...], Secret],
 ) -> dict[tuple[Part, ...], list[Problem]]:
-    """Explain what validation found, by place. No text shows a value that was read as a secret.
+    """Explain what validation found, by path. No text shows a value that was read as a secret.
 
     Args:
         errors: The findings, each with `type`, `loc`, `input`, `msg` and perhaps `ctx`.
         data: What was validated.
-        read: The secrets whose value validation had to see, by place.
+        read: The secrets whose value validation had to see, by path.
     """
     found: dict[tuple[Part, ...], list[Problem]] = {}
     for error in errors:
-        path = place_of(error["loc"], data, missing=error["type"].startswith("missing"))
+        path = path_of(error["loc"], data, missing=error["type"].startswith("missing"))
         for problem in _explained(error, path, read):
             known = found.setdefault(path, [])
             if problem not in known:
@@ -45,8 +46,8 @@ def problems_of(
     return found
 
 
-def place_of(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
-    """Cut a place off where it leaves the file; behind stands the alternative that was tried."""
+def path_of(loc: tuple[Part, ...], data: Any, *, missing: bool) -> tuple[Part, ...]:
+    """Cut a path off where it leaves the file; what follows is the alternative that was tried."""
     for depth, part in enumerate(loc):
         inside = isinstance(part, int) if isinstance(data, list) else isinstance(data, dict)
         if not inside or (isinstance(data, dict) and part not in data):
@@ -60,7 +61,10 @@ def _explained(
 ) -> Iterable[Problem]:
     kind = error["type"]
     subject = _subject(error["input"], read.get(path))
-    if kind == UNKNOWN:
+    if kind == UNKNOWN and path in [(name,) for name in NOT_YET]:
+        text = "is no setting of this version"
+        yield Problem(written(path), text, "Nothing would read it yet: remove it.")
+    elif kind == UNKNOWN:
         yield Problem(written(path), "is unknown", _meant(path))
     elif kind.startswith("missing"):
         yield Problem(written(path), "is missing", _meaning(path))

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from cdc.config.explain import UNKNOWN, place_of, problems_of
+from cdc.config.explain import UNKNOWN, path_of, problems_of
 from cdc.config.paths import absolute_path, absolute_uri
 from cdc.config.prepare import prepare
 from cdc.config.secret import Secret
@@ -59,9 +59,9 @@ def parse_config(content: bytes, path: Path | str) -> MirrorConfig:
 class _Unreadable(Exception):
     """The content is not TOML."""
 
-    def __init__(self, text: str, place: str = "", advice: str = "") -> None:
+    def __init__(self, text: str, path: str = "", advice: str = "") -> None:
         super().__init__(text)
-        self.problem = Problem(place, text, advice)
+        self.problem = Problem(path, text, advice)
 
 
 def _toml(content: bytes) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def _toml(content: bytes) -> dict[str, Any]:
         message = str(error)
         position = _POSITION.search(message)
         if position:
-            place = f"line {position[1]}, column {position[2]}"
-            raise _Unreadable(message[: position.start()], place) from None
+            where = f"line {position[1]}, column {position[2]}"
+            raise _Unreadable(message[: position.start()], where) from None
         raise _Unreadable(message) from None
     if not raw:
         raise _Unreadable("is empty", advice=SMALLEST)
@@ -98,7 +98,7 @@ def _validated(raw: dict[str, Any], folder: str) -> tuple[MirrorConfig | None, l
     config, errors = _attempt(data)
     # A setting that is no secret, such as `name`, may be a reference too: its value is needed now.
     for error in errors:
-        path, secret = place_of(error["loc"], data, missing=False), error["input"]
+        path, secret = path_of(error["loc"], data, missing=False), error["input"]
         if isinstance(secret, Secret) and error["type"] != UNKNOWN and path not in read:
             read[path] = secret
             try:
@@ -110,11 +110,21 @@ def _validated(raw: dict[str, Any], folder: str) -> tuple[MirrorConfig | None, l
     known = {problem.path for problems in found.values() for problem in problems}
     for path, problems in problems_of(errors, data, read).items():
         found.setdefault(path, []).extend(p for p in problems if p.path not in known)
-    tables = list(data)
-    in_order = sorted(
-        found, key=lambda path: tables.index(path[0]) if path and path[0] in data else -1
-    )
+    in_order = sorted(found, key=lambda path: _order(path, data))
     return config, [problem for path in in_order for problem in found[path]]
+
+
+def _order(path: tuple[Part, ...], data: Any) -> list[int]:
+    """Give the order of a setting in the file; what is missing in a table comes before the rest."""
+    order = []
+    for part in path:
+        if isinstance(data, dict):
+            order.append(list(data).index(part) if part in data else -1)
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int):
+            order.append(part)
+            data = data[part]
+    return order
 
 
 def _attempt(data: dict[str, Any]) -> tuple[MirrorConfig | None, list[Any]]:

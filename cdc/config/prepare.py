@@ -12,7 +12,7 @@ from cdc.errors import Problem
 SECRET_ADVICE = "Secrets only by env:NAME or file:PATH."
 
 # Tables that hold credentials. Elsewhere `password` may well be the name of a column.
-_GUARDED = ("source", "kafka", "registry", "connect", "catalog", "spark")
+_GUARDED = ("source", "kafka", "registry", "catalog", "spark")
 _SECRET_NAME = re.compile(
     r"password|passwd|secret|token|credential|jaas\.config|auth\.user\.info"
     r"|account-key|connection-string|ssl\.key\.pem|keystore\.key",

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from cdc.config import checks
-from cdc.config.checks import STRICT, Check, Misfit, check_settings
+from cdc.config.checks import Check, Misfit, Settings, check_settings
 from cdc.config.choices import CatalogType, Connector, RecordFormat
 from cdc.config.modes import handling_modes
 from cdc.config.paths import absolute_uri
@@ -20,10 +20,8 @@ LOCAL_CATALOGS = (CatalogType.SQL, CatalogType.HADOOP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceConfig:
+class SourceConfig(Settings):
     """The database and its topics."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     connector: Annotated[Connector, "The database that Debezium reads"]
     topics: Annotated[
@@ -36,8 +34,8 @@ class SourceConfig:
     )
     url: Annotated[
         Secret | str | None,
-        "The database itself, for `init` and `verify`, for the types of JSON without schemas, and "
-        "to tell what was renamed or dropped",
+        "The database itself, for the types of JSON without schemas, for comments, and to tell "
+        "what was renamed or dropped",
     ] = None
     modes: Annotated[
         Mapping[str, str],
@@ -46,15 +44,10 @@ class SourceConfig:
         "needed only for JSON without schemas, where it differs from Debezium's defaults",
     ] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaConfig:
+class KafkaConfig(Settings):
     """The Kafka client's options."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     options: Annotated[
         Options,
@@ -62,19 +55,14 @@ class KafkaConfig:
         'Any Kafka client option; `"bootstrap.servers"` is required',
     ]
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
     def client_options(self) -> dict[str, str]:
         """The options with their secrets read, for a Kafka client."""
         return revealed(self.options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryConfig:
+class RegistryConfig(Settings):
     """The schema registry, only for Avro."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     url: Annotated[Secret | str, Check(checks.addresses), "Its address; commas between several"]
     options: Annotated[
@@ -83,31 +71,14 @@ class RegistryConfig:
         'As Confluent\'s clients name them: `"basic.auth.user.info"`, `"ssl.ca.location"` …',
     ] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
     def client_options(self) -> dict[str, str]:
         """All options with their secrets read, for a registry client."""
         return {"url": reveal(self.url), **revealed(self.options)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectConfig:
-    """Kafka Connect, only for `connector` and `resnapshot`."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    url: Annotated[Secret | str, Check(checks.address), "Address of Kafka Connect"]
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogConfig:
+class CatalogConfig(Settings):
     """The Iceberg catalog, in pyiceberg's names."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     type: Annotated[CatalogType, "The kind of catalog"] = CatalogType.SQL
     uri: Annotated[
@@ -152,19 +123,14 @@ class CatalogConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetConfig:
+class TargetConfig(Settings):
     """The names of the mirrored tables."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     table: Annotated[
         str,
         Check(checks.table_template),
         "Name of a mirrored table, from `{server}` `{database}` `{schema}` `{table}`",
     ] = "{database}.{table}"
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def identifier(self, *, server: str, database: str, schema: str, table: str) -> tuple[str, ...]:
         """Name the mirror of one source table: its namespace, part by part, then its own name.
@@ -176,10 +142,8 @@ class TargetConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamConfig:
+class StreamConfig(Settings):
     """How often, how much, and where the stream keeps its scratch files."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     trigger: Annotated[str, Check(checks.interval), "Time from one batch's start to the next"] = (
         "10 seconds"
@@ -196,24 +160,10 @@ class StreamConfig:
         str, Check(checks.location), "Scratch folder of the stream; the tables hold the truth"
     ] = "mirror/checkpoint"
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MaintenanceConfig:
-    """The upkeep of the mirrored tables."""
-
-    __pydantic_config__: ClassVar = STRICT
-
-    enabled: Annotated[bool, "Do the upkeep that is due between batches"] = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkConfig:
+class SparkConfig(Settings):
     """The Spark that does the work."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     master: Annotated[
         str, Check(checks.location), "Spark's master: `local[*]`, `spark://…`, `k8s://…`, `yarn`"
@@ -222,32 +172,23 @@ class SparkConfig:
         Options, Check(checks.spark_options), 'Any Spark option, such as `"spark.driver.memory"`'
     ] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorConfig:
+class MirrorConfig(Settings):
     """One mirrored database."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     name: Annotated[str, Check(checks.safe_word), "Names the ledger, the metrics, the checkpoint"]
     source: Annotated[SourceConfig, "The database and its topics"]
     kafka: Annotated[KafkaConfig, "The Kafka client's options"]
     registry: Annotated[RegistryConfig | None, "The schema registry, only for Avro"] = None
-    connect: Annotated[
-        ConnectConfig | None, "Kafka Connect, only for `connector` and `resnapshot`"
-    ] = None
     catalog: Annotated[CatalogConfig, "The Iceberg catalog"] = field(default_factory=CatalogConfig)
     target: Annotated[TargetConfig, "The names of the mirrored tables"] = field(
         default_factory=TargetConfig
     )
-    stream: Annotated[StreamConfig, "The stream"] = field(default_factory=StreamConfig)
-    tables: Annotated[TablesConfig, "How tables are mirrored"] = field(default_factory=TablesConfig)
-    maintenance: Annotated[MaintenanceConfig, "The upkeep of the tables"] = field(
-        default_factory=MaintenanceConfig
+    stream: Annotated[StreamConfig, "How often, how much, and where its scratch files are"] = field(
+        default_factory=StreamConfig
     )
+    tables: Annotated[TablesConfig, "How tables are mirrored"] = field(default_factory=TablesConfig)
     spark: Annotated[SparkConfig, "The Spark that does the work"] = field(
         default_factory=SparkConfig
     )

@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from cdc.config.settings import MirrorConfig
+from cdc.config.table_rules import ResolvedRule, TableDefaults
 
 # Tables in which any option of a client may stand. It is kept under `options`.
 OPEN_TABLES = ("kafka", "registry", "catalog", "spark")
@@ -49,14 +50,17 @@ class Setting:
 
 @cache
 def settings_of(table: type) -> dict[str, Setting]:
-    """Describe the settings of one table by name."""
+    """Describe the settings of one table by name, those that are required first."""
     hints = get_type_hints(table, include_extras=True)
+    defaults = {item.name: _default(item) for item in fields(table)}
+    if table is TableDefaults:
+        defaults = {item.name: _default(item) for item in fields(ResolvedRule)}
     described = {}
-    for item in fields(table):
+    for item in sorted(fields(table), key=lambda item: defaults[item.name] is not MISSING):
         hint, *marks = get_args(hints[item.name])
         text = next((mark for mark in marks if isinstance(mark, str)), "")
         described[item.name] = Setting(
-            path=(item.name,), hint=_required(hint), text=text, default=_default(item)
+            path=(item.name,), hint=_required(hint), text=text, default=defaults[item.name]
         )
     return described
 

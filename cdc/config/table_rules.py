@@ -1,13 +1,13 @@
 """How single tables are mirrored: defaults, rules, and the targets of a rule."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 from cdc.config import checks, partitioning
 from cdc.config.ceiling import USUAL, Ceiling, ceiling
-from cdc.config.checks import STRICT, Check, Misfit, check_settings
+from cdc.config.checks import Check, Misfit, Settings, check_settings
 from cdc.config.choices import (
     ApplyMode,
     ChangeKind,
@@ -18,84 +18,96 @@ from cdc.config.choices import (
 )
 from cdc.errors import Problem
 
+# What may be set for a table is declared once, in three parts, since not everything may be set
+# everywhere; None stands for what is not set there. The parts have no slots, for Python lets only
+# one base of a class have some.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDefaults:
-    """How a table is mirrored that no rule changes."""
 
-    __pydantic_config__: ClassVar = STRICT
+@dataclass(frozen=True, kw_only=True)
+class _Everywhere(Settings):
+    """What may be set for all tables, by a rule, and for one target of a rule."""
 
     mode: Annotated[
-        ApplyMode, "Current state, every change as a row, or every version with its times"
-    ] = ApplyMode.MIRROR
+        ApplyMode | None, "Current state, every change as a row, or every version with its times"
+    ] = None
     deletes: Annotated[
-        DeleteKind, "Fast and readable everywhere, or lowest latency with slower readers"
-    ] = DeleteKind.POSITIONAL
+        DeleteKind | None, "Fast and readable everywhere, or lowest latency with slower readers"
+    ] = None
     lookup: Annotated[
-        Lookup, "How positional deletes find their rows: by a key index on local disk, or by MERGE"
-    ] = Lookup.INDEX
-    on_delete: Annotated[OnDelete, "Remove a deleted row, or keep and mark it"] = OnDelete.HARD
-    schema_change: Annotated[SchemaChange, "What a change of columns does to the mirror"] = (
-        SchemaChange.EVOLVE
+        Lookup | None,
+        "How positional deletes find their rows: by a key index on local disk, or by MERGE",
+    ] = None
+    on_delete: Annotated[OnDelete | None, "Remove a deleted row, or keep and mark it"] = None
+    schema_change: Annotated[SchemaChange | None, "What a change of columns does to the mirror"] = (
+        None
     )
+    format_version: Annotated[
+        int | None,
+        Check(checks.format_version, before=True),
+        "Iceberg's format of new tables; 3 has deletion vectors",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Policies(Settings):
+    """What may be set for all tables and by a rule: it is the same for all targets of a table."""
+
     schema_policies: Annotated[
-        Mapping[ChangeKind, SchemaChange],
+        Mapping[ChangeKind, SchemaChange] | None,
         "Instead of `schema_change` for some kinds: `add_column` `drop_column` `rename_column` "
         "`widen_type` `change_type` `nullability` `change_key` `comment` `drop_table` "
         "`rename_table`",
-    ] = field(default_factory=dict)
+    ] = None
     schema_allow: Annotated[
-        tuple[ChangeKind, ...], "The only kinds of change that are followed; empty means all"
-    ] = ()
-    schema_deny: Annotated[tuple[ChangeKind, ...], "Kinds of change that are not followed"] = ()
-    format_version: Annotated[
-        int,
-        Check(checks.format_version, before=True),
-        "Iceberg's format of new tables; 3 has deletion vectors",
-    ] = 2
+        tuple[ChangeKind, ...] | None, "The only kinds of change that are followed; empty means all"
+    ] = None
+    schema_deny: Annotated[
+        tuple[ChangeKind, ...] | None, "Kinds of change that are not followed"
+    ] = None
     max_quarantined: Annotated[
-        Ceiling,
+        Ceiling | None,
         Check(ceiling, before=True),
         "Most bad records of one batch; with more, the table is parked and none goes into "
         "quarantine. A share, such as 0.05, always allows 100",
-    ] = USUAL
+    ] = None
 
-    def __post_init__(self) -> None:
-        check_settings(self)
+
+@dataclass(frozen=True, kw_only=True)
+class _Columns(Settings):
+    """What may be set by a rule and for one target of it: it names columns."""
+
+    partition: Annotated[
+        tuple[str, ...] | None,
+        Check(partitioning.partition),
+        "Partition fields: `day(created_at)`, `bucket(16, id)`, `truncate(4, name)`, `status` …",
+    ] = None
+    exclude: Annotated[
+        tuple[str, ...] | None, Check(checks.column_names), "Columns that are not mirrored"
+    ] = None
+    hash: Annotated[
+        tuple[str, ...] | None,
+        Check(checks.column_names),
+        "Columns of which only a hash is mirrored",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetRule:
-    """One of several tables that a source table is mirrored to."""
+class TableDefaults(_Policies, _Everywhere):
+    """How a table is mirrored that no rule changes."""
 
-    __pydantic_config__: ClassVar = STRICT
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRule(_Columns, _Everywhere):
+    """One of several tables that a source table is mirrored to."""
 
     table: Annotated[
         str, Check(checks.table_template), "Name of this target, written as `target.table` is"
     ]
-    mode: Annotated[ApplyMode | None, "Instead of the rule's"] = None
-    deletes: Annotated[DeleteKind | None, "Instead of the rule's"] = None
-    lookup: Annotated[Lookup | None, "Instead of the rule's"] = None
-    on_delete: Annotated[OnDelete | None, "Instead of the rule's"] = None
-    schema_change: Annotated[SchemaChange | None, "Instead of the rule's"] = None
-    format_version: Annotated[
-        int | None, Check(checks.format_version, before=True), "Instead of the rule's"
-    ] = None
-    partition: Annotated[
-        tuple[str, ...] | None, Check(partitioning.partition), "Instead of the rule's"
-    ] = None
-    exclude: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
-    hash: Annotated[tuple[str, ...] | None, "Instead of the rule's"] = None
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRule:
+class TableRule(_Columns, _Policies, _Everywhere):
     """How the source tables that match one pattern are mirrored."""
-
-    __pydantic_config__: ClassVar = STRICT
 
     match: Annotated[
         str,
@@ -103,75 +115,43 @@ class TableRule:
         "Glob over `schema.table`, or `database.table` where there are no schemas; "
         "the first matching rule wins",
     ]
-    mode: Annotated[ApplyMode | None, "Instead of `tables.defaults.mode`"] = None
-    deletes: Annotated[DeleteKind | None, "Instead of `tables.defaults.deletes`"] = None
-    lookup: Annotated[Lookup | None, "Instead of `tables.defaults.lookup`"] = None
-    on_delete: Annotated[OnDelete | None, "Instead of `tables.defaults.on_delete`"] = None
-    schema_change: Annotated[SchemaChange | None, "Instead of `tables.defaults.schema_change`"] = (
-        None
-    )
-    schema_policies: Annotated[
-        Mapping[ChangeKind, SchemaChange] | None, "Instead of `tables.defaults.schema_policies`"
+    key: Annotated[
+        tuple[str, ...] | None,
+        Check(checks.column_names),
+        "Key columns of a table without a primary key",
     ] = None
-    schema_allow: Annotated[
-        tuple[ChangeKind, ...] | None, "Instead of `tables.defaults.schema_allow`"
-    ] = None
-    schema_deny: Annotated[
-        tuple[ChangeKind, ...] | None, "Instead of `tables.defaults.schema_deny`"
+    types: Annotated[
+        Mapping[str, str] | None,
+        Check(checks.type_choices),
+        'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
+        "docs/types.md says which there are",
     ] = None
     renames: Annotated[
-        Mapping[str, str],
+        Mapping[str, str] | None,
         "New names of the source's columns by their old ones, where nothing else tells a renamed "
         "column from a new one",
-    ] = field(default_factory=dict)
+    ] = None
     renamed_from: Annotated[
-        str,
+        str | None,
         Check(checks.former_name),
         "The name that the table had before, as `schema.table`, where nothing else tells a renamed "
         "table from a new one",
-    ] = ""
-    format_version: Annotated[
-        int | None,
-        Check(checks.format_version, before=True),
-        "Instead of `tables.defaults.format_version`",
     ] = None
-    max_quarantined: Annotated[
-        Ceiling | None,
-        Check(ceiling, before=True),
-        "Instead of `tables.defaults.max_quarantined`",
-    ] = None
-    partition: Annotated[
-        tuple[str, ...],
-        Check(partitioning.partition),
-        "Partition fields: `day(created_at)`, `bucket(16, id)`, `truncate(4, name)`, `status` …",
-    ] = ()
-    exclude: Annotated[tuple[str, ...], Check(checks.words), "Columns that are not mirrored"] = ()
-    hash: Annotated[
-        tuple[str, ...], Check(checks.words), "Columns of which only a hash is mirrored"
-    ] = ()
-    key: Annotated[
-        tuple[str, ...], Check(checks.words), "Key columns of a table without a primary key"
-    ] = ()
-    types: Annotated[
-        Mapping[str, str],
-        Check(checks.type_choices),
-        'Iceberg types by column, such as `{ price = "decimal(38,2) or null" }`; '
-        "connectors/README.md says which there are",
-    ] = field(default_factory=dict)
     targets: Annotated[
         tuple[TargetRule, ...], "Several tables of one source table, written in one pass"
     ] = ()
 
     def __post_init__(self) -> None:
         check_settings(self)
+        own = ResolvedRule.of(self)
         problems = [
             Problem("exclude", "holds a key column", "A key must be mirrored.")
-            for column in self.key
-            if column in self.exclude
+            for column in own.key
+            if column in own.exclude
         ]
-        problems += checks.hashed_and_more(self.hash, self.exclude, self.types)
-        problems += checks.renamed_globs(self.match, self.renamed_from)
-        if self.key and self.mode is ApplyMode.APPEND and not self.targets:
+        problems += checks.hashed_and_more(own.hash, own.exclude, own.types)
+        problems += checks.renamed_globs(self.match, own.renamed_from)
+        if own.key and own.mode is ApplyMode.APPEND and not self.targets:
             problems.append(Problem("key", "is set, but append mode has no key", "Remove one."))
         names = [target.table for target in self.targets]
         problems += [
@@ -185,7 +165,7 @@ class TableRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRule:
-    """Everything that is set for one target of a source table, defaults included."""
+    """Everything that is set for one target of a source table, with the defaults of the rest."""
 
     mode: ApplyMode = ApplyMode.MIRROR
     deletes: DeleteKind = DeleteKind.POSITIONAL
@@ -206,6 +186,18 @@ class ResolvedRule:
     types: Mapping[str, str] = field(default_factory=dict)
     # The template of the target's name; empty stands for `target.table`.
     table: str = ""
+
+    @classmethod
+    def of(cls, *settings: Settings) -> "ResolvedRule":
+        """Resolve what is set: for all tables, by a rule, for a target; the last one wins."""
+        return cls(
+            **{
+                name: value
+                for each in settings
+                for name in cls.__dataclass_fields__
+                if (value := getattr(each, name, None)) is not None
+            }
+        )
 
     def policy(self, kind: ChangeKind) -> SchemaChange:
         """What a change of one kind does to the mirror."""
@@ -233,13 +225,13 @@ class ResolvedRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TablesConfig:
+class TablesConfig(Settings):
     """How the tables are mirrored."""
 
-    __pydantic_config__: ClassVar = STRICT
-
-    defaults: Annotated[TableDefaults, "For every table"] = field(default_factory=TableDefaults)
-    rules: Annotated[tuple[TableRule, ...], "For the tables that match"] = ()
+    defaults: Annotated[TableDefaults, "How tables are mirrored where no rule says more"] = field(
+        default_factory=TableDefaults
+    )
+    rules: Annotated[tuple[TableRule, ...], "How the tables that match are mirrored"] = ()
 
     def __post_init__(self) -> None:
         matches = [rule.match for rule in self.rules]
@@ -253,12 +245,12 @@ class TablesConfig:
             if match in matches[:index]
         ]
         for index, rule in enumerate(self.rules):
-            resolved = self._targets(rule)
-            if any(target.deletes is DeleteKind.POSITIONAL for target in resolved):
-                problems.extend(checks.unmergeable_types(f"rules[{index}].types", rule.types))
-            for place, target in enumerate(resolved if rule.targets else ()):
+            targets = self._targets(rule)
+            if any(target.deletes is DeleteKind.POSITIONAL for target in targets):
+                problems += checks.unmergeable_types(f"rules[{index}].types", targets[0].types)
+            for number, target in enumerate(targets if rule.targets else ()):
                 problems += [
-                    Problem(f"rules[{index}].targets[{place}].{p.path}", p.text, p.advice)
+                    Problem(f"rules[{index}].targets[{number}].{p.path}", p.text, p.advice)
                     for p in checks.hashed_and_more(target.hash, target.exclude, target.types)
                 ]
         if problems:
@@ -271,33 +263,19 @@ class TablesConfig:
             schema: The table's schema; its database, where the source has no schemas.
             table: The table's name.
         """
-        found = self._rule(schema, table)
-        return self._base() if found is None else self._resolved(found)
+        return ResolvedRule.of(self.defaults, *self._matching(schema, table))
 
     def targets_for(self, schema: str, table: str) -> tuple[ResolvedRule, ...]:
         """Resolve what is set for each table that one source table is mirrored to."""
-        found = self._rule(schema, table)
-        return (self._base(),) if found is None else self._targets(found)
+        rules = self._matching(schema, table)
+        return self._targets(rules[0]) if rules else (ResolvedRule.of(self.defaults),)
 
-    def _rule(self, schema: str, table: str) -> TableRule | None:
+    def _matching(self, schema: str, table: str) -> list[TableRule]:
+        """Find the rule that wins, if there is one."""
         name = f"{schema}.{table}"
-        return next((rule for rule in self.rules if fnmatchcase(name, rule.match)), None)
-
-    def _base(self) -> ResolvedRule:
-        return ResolvedRule(**_set_values(self.defaults))
-
-    def _resolved(self, rule: TableRule) -> ResolvedRule:
-        return replace(self._base(), **_set_values(rule))
+        return [rule for rule in self.rules if fnmatchcase(name, rule.match)][:1]
 
     def _targets(self, rule: TableRule) -> tuple[ResolvedRule, ...]:
-        base = self._resolved(rule)
-        return tuple(replace(base, **_set_values(target)) for target in rule.targets) or (base,)
-
-
-def _set_values(settings: TableDefaults | TableRule | TargetRule) -> dict[str, Any]:
-    """Give the settings that are set, by the names that a resolved rule has for them."""
-    return {
-        name: value
-        for name in ResolvedRule.__dataclass_fields__
-        if (value := getattr(settings, name, None)) is not None
-    }
+        return tuple(ResolvedRule.of(self.defaults, rule, target) for target in rule.targets) or (
+            ResolvedRule.of(self.defaults, rule),
+        )

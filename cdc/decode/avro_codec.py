@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from cdc.decode.avro_schema import AvroType
 
-# Reads one value: takes the bytes and a place in them, gives the value and the place behind it.
+# Reads one value: takes the bytes and an offset in them, gives the value and the offset behind it.
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
 _FLOAT: Final = struct.Struct("<f")

@@ -107,12 +107,12 @@ def _raw(array: pa.Array, schema: AvroType, asked: SourceType) -> pa.Array:
     if schema.kind == "enum":
         return _symbols(array, schema.symbols)
     if schema.kind == "record":
-        members = {name: (place, part) for place, (name, part) in enumerate(schema.fields)}
+        members = {name: (index, part) for index, (name, part) in enumerate(schema.fields)}
         children = []
         for field in asked.fields:
             if field.name in members:
-                place, part = members[field.name]
-                children.append(_raw(array.field(place), part, field.type))
+                index, part = members[field.name]
+                children.append(_raw(array.field(index), part, field.type))
             else:
                 children.append(pa.nulls(len(array), avro_type(field.type)))
         return _rebuilt(array, type_, children, buffers=1)

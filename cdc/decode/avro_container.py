@@ -4,7 +4,7 @@ DataFusion reads Avro container files natively. So the messages, as they are, be
 of a container that is made around them, written where files cost nothing, read back and removed.
 
 A container has no boundaries between its datums: a damaged one would shift all that follow. So
-each datum is followed by eight bytes that only its own place in this one file has, read as a last
+each datum is followed by eight bytes that only its own index in this one file has, read as a last
 column. A row whose eight bytes are right began where it should if its predecessor's were right.
 The first wrong ones name the damaged datum, and every row before it is proven.
 """
@@ -40,7 +40,7 @@ DEEPEST: Final = 32  # types within types; the reader calls itself for each
 # The process in which the reader was first used; its threads do not survive a fork.
 _process: int | None = None
 
-# An odd factor gives every place in a file another seal.
+# An odd factor gives every index in a file another seal.
 _SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 

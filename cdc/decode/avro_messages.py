@@ -47,8 +47,8 @@ def split_avro(messages: pa.Array, rows: Rows, registry: SchemaRegistry) -> Spli
     starts, sizes, data = _layout(messages)
     framed = sizes >= HEADER
     framed[framed] = data[starts[framed]] == MAGIC
-    for place in np.flatnonzero(~framed).tolist():
-        yield BadMessage(int(rows[place]), "it is too short to name its schema")
+    for index in np.flatnonzero(~framed).tolist():
+        yield BadMessage(int(rows[index]), "it is too short to name its schema")
     inside = np.flatnonzero(framed)
     if not len(inside):
         return
@@ -86,8 +86,9 @@ class AvroGroup:
         try:
             check_alike(fields, self._schema.source)
         except UnlikeError as error:
-            bad = tuple(BadMessage(place, str(error)) for place in range(count))
-            return RawColumns(np.empty(0, np.int64), raw_schema(fields).empty_table(), bad)
+            bad_messages = tuple(BadMessage(index, str(error)) for index in range(count))
+            nothing = raw_schema(fields).empty_table()
+            return RawColumns(np.empty(0, np.int64), nothing, bad_messages)
         return _Reading(self._schema, self._messages, fields).run()
 
 
@@ -103,16 +104,18 @@ class _Reading:
         self._container = _container(schema) if is_usable() else None
         if self._container is not None:
             self._plan = ColumnPlan(self._container, schema, fields)
-        self._places: list[Rows] = []
+        self._indexes: list[Rows] = []
         self._tables: list[pa.Table] = []
-        self._bad: list[BadMessage] = []
+        self._bad_messages: list[BadMessage] = []
 
     def run(self) -> RawColumns:
         for start, end in self._pieces():
             self._read(start, end)
-        places = [np.empty(0, np.int64), *self._places]
+        indexes = [np.empty(0, np.int64), *self._indexes]
         table = pa.concat_tables([self._schema.empty_table(), *self._tables])
-        return RawColumns(np.concatenate(places), table.combine_chunks(), tuple(self._bad))
+        return RawColumns(
+            np.concatenate(indexes), table.combine_chunks(), tuple(self._bad_messages)
+        )
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
         """Cut the messages into pieces that are not too large to be read at once."""
@@ -150,21 +153,21 @@ class _Reading:
             self._read(part, min(part + step, end))
 
     def _read_singly(self, start: int, end: int) -> None:
-        values, places = [], []
-        for place in range(start, end):
+        values, indexes = [], []
+        for index in range(start, end):
             try:
-                values.append(self._datums.read(self._messages[place].as_py(), HEADER))
-                places.append(place)
+                values.append(self._datums.read(self._messages[index].as_py(), HEADER))
+                indexes.append(index)
             except DatumError as error:
                 reason = f"its datum does not fit the schema it names: {error}"
-                self._bad.append(BadMessage(place, reason))
-        if places:
+                self._bad_messages.append(BadMessage(index, reason))
+        if indexes:
             table = pa.Table.from_pylist(values, self._schema)
-            self._places.append(np.array(places, np.int64))
+            self._indexes.append(np.array(indexes, np.int64))
             self._tables.append(table)
 
     def _keep(self, start: int, table: pa.Table) -> None:
-        self._places.append(np.arange(start, start + table.num_rows))
+        self._indexes.append(np.arange(start, start + table.num_rows))
         self._tables.append(table)
 
 

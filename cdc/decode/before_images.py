@@ -27,11 +27,11 @@ def usable(images: pa.StructArray, key: Collection[str]) -> Mask:
     there = _mask(images.is_valid())
     if not key or not there.any():
         return there
-    told = np.zeros(len(images), bool)
-    for place, member in enumerate(images.type):
+    filled = np.zeros(len(images), bool)
+    for index, member in enumerate(images.type):
         if member.name not in key:
-            told |= ~_mask(_is_blank(pc.struct_field(images, [place])))
-    return there & told
+            filled |= ~_mask(_is_blank(pc.struct_field(images, [index])))
+    return there & filled
 
 
 def _is_blank(values: pa.Array) -> pa.Array:
@@ -48,7 +48,7 @@ def _is_blank(values: pa.Array) -> pa.Array:
     elif pa.types.is_list(kind):
         blank = pc.equal(pc.list_value_length(values), 0)
     elif pa.types.is_struct(kind) and kind.num_fields:
-        members = (pc.struct_field(values, [place]) for place in range(kind.num_fields))
+        members = (pc.struct_field(values, [index]) for index in range(kind.num_fields))
         parts = [_mask(_is_blank(member)) for member in members]
         blank = pa.array(np.logical_and.reduce(parts))
     else:

@@ -1,4 +1,4 @@
-"""Columns of bytes, binary or base64 text, as one run of bytes with the place of each value.
+"""Columns of bytes, binary or base64 text, as one run of bytes with the offset of each value.
 
 Nothing here takes a Python step per row. Base64 is decoded over all texts at once: each is a whole
 number of four-letter groups, so the groups of a column lie in one row of blocks.
@@ -25,7 +25,7 @@ FRONT: Final = WORD * MOST_WORDS
 
 _SIX_BITS: Final[Bytes] = np.full(256, NO_DIGIT, np.uint8)
 _SIX_BITS[np.frombuffer(ALPHABET, np.uint8)] = np.arange(64, dtype=np.uint8)
-_SIX_BITS[PADDING] = 0  # its places are checked apart
+_SIX_BITS[PADDING] = 0  # where it stands is checked apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,26 @@ class ByteRows:
             One line per value, its least significant word first; the sign fills what is above.
         """
         assert count <= MOST_WORDS
-        # One number for each place at which eight bytes begin.
+        # One number for each offset at which eight bytes begin.
         at = np.ndarray((len(self.data) - WORD + 1,), ">i8", self.data.data, 0, (1,))
         ends = self.starts + self.sizes
         last = len(self.data) - 1
         sign = np.where(self.data[np.minimum(self.starts, last)] >= 0x80, -1, 0).astype(np.int64)
         sign[self.sizes == 0] = 0
         words = np.empty((len(self), count), np.int64)
-        for place in range(count):
-            loaded = at[ends - WORD * (place + 1)].astype(np.int64)
-            held = np.clip(self.sizes - WORD * place, 0, WORD)
+        for index in range(count):
+            loaded = at[ends - WORD * (index + 1)].astype(np.int64)
+            held = np.clip(self.sizes - WORD * index, 0, WORD)
             foreign = np.minimum(8 * (WORD - held), 63)
-            words[:, place] = np.where(held > 0, (loaded << foreign) >> foreign, sign)
+            words[:, index] = np.where(held > 0, (loaded << foreign) >> foreign, sign)
         return words
 
     def lines(self, width: int) -> Bytes:
         """Lay values of at most `width` bytes side by side, zeros after the shorter ones."""
         columns = np.arange(width)
-        places = np.minimum(self.starts[:, None] + columns, len(self.data) - 1)
+        indexes = np.minimum(self.starts[:, None] + columns, len(self.data) - 1)
         held = columns < self.sizes[:, None]
-        return np.where(held, self.data[places], 0).astype(np.uint8)
+        return np.where(held, self.data[indexes], 0).astype(np.uint8)
 
     def validity(self) -> pa.Buffer | None:
         """Give the validity bits of a column of these rows."""
@@ -152,8 +152,8 @@ def _spans(column: pa.Array) -> tuple[Numbers, Numbers, Flags, Bytes]:
         nothing = np.zeros(len(column), np.int64)
         return nothing, nothing, valid, np.zeros(0, np.uint8)
     values = np.frombuffer(buffers[2], np.uint8)[offsets[0] : offsets[-1]]
-    places = offsets.astype(np.int64) - int(offsets[0])
-    return places[:-1], np.diff(places), valid, values
+    starts = offsets.astype(np.int64) - int(offsets[0])
+    return starts[:-1], np.diff(starts), valid, values
 
 
 def _with_front(values: Bytes) -> Bytes:

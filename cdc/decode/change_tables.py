@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.decode.before_images import usable
-from cdc.decode.decode_plan import DecodePlan
+from cdc.decode.decode_plan import DecodePlan, TargetTable
 from cdc.decode.envelope import RawChanges
-from cdc.decode.messages import BadMessage, Mask, Rejected, Rows
+from cdc.decode.messages import BadMessage, BadRecords, Mask, Rows
 from cdc.decode.record_keys import RecordKeys
 from cdc.decode.table_values import table_values
-from cdc.decode.unavailable import unavailable
+from cdc.decode.unavailable import unsent_values
 from cdc.model import MISSING, OFFSET, OP, POSITION, TIME, Form, Op, SourceSchema
 
 
@@ -26,14 +26,19 @@ class ChangeTables:
 
 
 class Converter:
-    """Converts the changes of a chunk, and rejects those whose values the table cannot have."""
+    """Converts the changes of a chunk; those whose values the table cannot have are bad records."""
 
     def __init__(
-        self, offsets: pa.Array, keys: RecordKeys, plan: DecodePlan, rejected: Rejected
+        self,
+        offsets: pa.Array,
+        keys: RecordKeys,
+        plan: DecodePlan,
+        table: TargetTable,
+        bad_records: BadRecords,
     ) -> None:
-        assert plan.schema is not None
-        self._offsets, self._keys, self._plan, self._rejected = offsets, keys, plan, rejected
-        self._target: pa.Schema = plan.schema
+        self._offsets, self._keys, self._plan = offsets, keys, plan
+        self._table, self._bad_records = table, bad_records
+        self._target: pa.Schema = table.schema
 
     def convert(
         self, raw: RawChanges, schema: SourceSchema, names: Mapping[str, str] | None = None
@@ -47,48 +52,48 @@ class Converter:
         """
         deleted = _mask(pc.equal(raw.op, Op.DELETE))
         images = self._images(raw, schema, deleted)
-        arrays, left_out = self._rows(raw, schema, deleted, images)
+        arrays, unsent = self._rows(raw, schema, deleted, images)
         self._put_keys(arrays, raw, schema, deleted, names)
         for column in self._target:
             array = arrays[column.name]
             if not column.nullable and array.null_count:
                 reason = f"its key column {column.name} has no value"
-                self._reject(raw.rows[_mask(array.is_null())], reason)
+                self._note_bad(raw.rows[_mask(array.is_null())], reason)
         moved = self._moved(arrays, raw, schema, images)
-        changes = self._table(arrays, raw)
-        if left_out:
-            changes = changes.append_column(MISSING, _names_of(left_out))
+        changes = self._changes(arrays, raw)
+        if unsent:
+            changes = changes.append_column(MISSING, _names_of(unsent))
         return ChangeTables(
-            self._without_rejected(changes, raw.rows),
-            None if moved is None else self._without_rejected(*moved),
+            self._without_bad(changes, raw.rows),
+            None if moved is None else self._without_bad(*moved),
         )
 
     def truncates(self, raw: RawChanges) -> pa.Table:
         """Make truncates changes without values."""
         arrays = {c.name: pa.nulls(len(raw.rows), c.type) for c in self._target}
-        return self._table(arrays, raw)
+        return self._changes(arrays, raw)
 
-    def _lacking(self, schema: SourceSchema) -> tuple[str, ...]:
+    def _not_in_keys(self, schema: SourceSchema) -> tuple[str, ...]:
         """Name the columns of the table's key that the records' keys do not have.
 
         The config may name another key, and so may records from before the key was changed.
         """
         if schema.form is Form.DOCUMENT:
             return ()
-        return tuple(name for name in self._plan.row_key if name not in schema.key)
+        return tuple(name for name in self._table.row_key if name not in schema.key)
 
     def _images(
         self, raw: RawChanges, schema: SourceSchema, deleted: Mask
     ) -> "tuple[pa.StructArray, Mask] | None":
         """Give the rows as they were, and which of them are worth something."""
-        lacking = self._lacking(schema)
-        if raw.before is None or not (lacking or (self._plan.images and deleted.any())):
+        names = self._not_in_keys(schema)
+        if raw.before is None or not (names or (self._table.images and deleted.any())):
             images = None
         else:
             images = raw.before, usable(raw.before, schema.key)
-        if lacking and deleted.any():
+        if names and deleted.any():
             known = images[1] if images is not None else np.zeros(len(deleted), bool)
-            self._reject(raw.rows[deleted & ~known], _no_image(lacking))
+            self._note_bad(raw.rows[deleted & ~known], _no_image(names))
         return images
 
     def _rows(
@@ -98,7 +103,7 @@ class Converter:
         deleted: Mask,
         images: "tuple[pa.StructArray, Mask] | None",
     ) -> tuple[dict[str, pa.Array], dict[str, Mask]]:
-        """Convert the values of the rows, and say which of them were left out."""
+        """Convert the values of the rows, and say which of them the source did not send."""
         row = raw.row
         if schema.form is Form.FLAT and deleted.any():
             row = _without(row, deleted)  # a rewritten delete repeats the row as it was
@@ -106,19 +111,19 @@ class Converter:
         if images is not None:
             chosen = deleted & images[1]
             old = images[0].take(pa.array(np.flatnonzero(chosen))) if chosen.any() else None
-        kept = set(self._target.names if self._plan.images else self._lacking(schema))
-        arrays, left_out = {}, {}
+        kept = set(self._target.names if self._table.images else self._not_in_keys(schema))
+        arrays, unsent = {}, {}
         for column in self._target:
-            array, unsent = self._values(row, raw.rows, schema, column)
-            if unsent is not None:
-                left_out[column.name] = unsent
-                if column.name in self._plan.table_key:
+            array, mask = self._values(row, raw.rows, schema, column)
+            if mask is not None:
+                unsent[column.name] = mask
+                if column.name in self._table.key:
                     reason = f"its key column {column.name} was left out by the source"
-                    self._reject(raw.rows[unsent], reason)
+                    self._note_bad(raw.rows[mask], reason)
             if old is not None and column.name in kept:
                 array = self._with_old(array, old, raw.rows, chosen, schema, column)
             arrays[column.name] = array
-        return arrays, left_out
+        return arrays, unsent
 
     def _with_old(
         self,
@@ -129,10 +134,10 @@ class Converter:
         schema: SourceSchema,
         column: pa.Field,
     ) -> pa.Array:
-        """Give deletes the value that their row had; what the source left out stays unknown."""
+        """Give deletes the value that their row had; what the source did not send stays unknown."""
         values, unsent = self._values(old, rows[chosen], schema, column)
-        if unsent is not None and column.name in self._lacking(schema):
-            self._reject(rows[chosen][unsent], _no_image((column.name,)))
+        if unsent is not None and column.name in self._not_in_keys(schema):
+            self._note_bad(rows[chosen][unsent], _no_image((column.name,)))
         return pc.replace_with_mask(array, pa.array(chosen), values)
 
     def _values(
@@ -140,15 +145,15 @@ class Converter:
     ) -> tuple[pa.Array, Mask | None]:
         """Convert one column of some rows; null where they do not have it."""
         source = next((c.type for c in schema.columns if c.name == column.name), None)
-        place = row.type.get_field_index(column.name)
-        if source is None or place < 0:
+        index = row.type.get_field_index(column.name)
+        if source is None or index < 0:
             return pa.nulls(len(rows), column.type), None
-        values = pc.struct_field(row, [place])  # by name, a dot in it would make a path
-        unsent = unavailable(values)
+        values = pc.struct_field(row, [index])  # by name, a dot in it would make a path
+        unsent = unsent_values(values)
         if unsent is not None:
             values = pc.if_else(pa.array(unsent), None, values)
-        array, bad = table_values(values, source, column, self._plan)
-        self._rejected.add(bad, rows)
+        array, bad_messages = table_values(values, source, column, self._plan)
+        self._bad_records.add(bad_messages, rows)
         return array, unsent
 
     def _put_keys(
@@ -181,17 +186,17 @@ class Converter:
 
         Debezium does the same for the keys that it knows of; of the config's it does not.
         """
-        if images is None or schema.form is not Form.ENVELOPE or not self._lacking(schema):
+        if images is None or schema.form is not Form.ENVELOPE or not self._not_in_keys(schema):
             return None
-        places = np.flatnonzero(_mask(pc.equal(raw.op, Op.UPDATE)) & images[1])
-        if not len(places):
+        updated = np.flatnonzero(_mask(pc.equal(raw.op, Op.UPDATE)) & images[1])
+        if not len(updated):
             return None
-        old, rows = images[0].take(pa.array(places)), raw.rows[places]
-        key = [column for column in self._target if column.name in self._plan.row_key]
+        old, rows = images[0].take(pa.array(updated)), raw.rows[updated]
+        key = [column for column in self._target if column.name in self._table.row_key]
         before = {column.name: self._values(old, rows, schema, column)[0] for column in key}
-        differs = np.zeros(len(places), bool)
+        differs = np.zeros(len(updated), bool)
         for name, values in before.items():
-            differs |= ~_same(values, arrays[name].take(pa.array(places)))
+            differs |= ~_same(values, arrays[name].take(pa.array(updated)))
         if not differs.any():
             return None
         chosen = pa.array(np.flatnonzero(differs))
@@ -201,9 +206,9 @@ class Converter:
             else pa.nulls(len(chosen), column.type)
             for column in self._target
         }
-        return self._table(arrays, raw.take(places[differs]).as_deletes()), rows[differs]
+        return self._changes(arrays, raw.take(updated[differs]).as_deletes()), rows[differs]
 
-    def _table(self, arrays: Mapping[str, pa.Array], raw: RawChanges) -> pa.Table:
+    def _changes(self, arrays: Mapping[str, pa.Array], raw: RawChanges) -> pa.Table:
         own = {
             OFFSET: self._offsets.take(pa.array(raw.rows)),
             OP: raw.op,
@@ -213,12 +218,12 @@ class Converter:
         columns = [arrays[name] for name in self._target.names]
         return pa.Table.from_arrays([*columns, *own.values()], [*self._target.names, *own])
 
-    def _without_rejected(self, table: pa.Table, rows: Rows) -> pa.Table:
-        bad = self._rejected.rows
-        return table.filter(pa.array(~np.isin(rows, bad))) if bad else table
+    def _without_bad(self, table: pa.Table, rows: Rows) -> pa.Table:
+        bad_rows = self._bad_records.rows
+        return table.filter(pa.array(~np.isin(rows, bad_rows))) if bad_rows else table
 
-    def _reject(self, rows: Rows, reason: str) -> None:
-        self._rejected.add(BadMessage(row, reason) for row in rows.tolist())
+    def _note_bad(self, rows: Rows, reason: str) -> None:
+        self._bad_records.add(BadMessage(row, reason) for row in rows.tolist())
 
 
 def _no_image(names: tuple[str, ...]) -> str:
@@ -228,13 +233,13 @@ def _no_image(names: tuple[str, ...]) -> str:
     )
 
 
-def _names_of(left_out: Mapping[str, Mask]) -> pa.Array:
-    """List for each row the columns that it leaves out; null where it is whole."""
-    count = len(next(iter(left_out.values())))
+def _names_of(unsent: Mapping[str, Mask]) -> pa.Array:
+    """List for each row the columns that were not sent; null where it is whole."""
+    count = len(next(iter(unsent.values())))
     names: list[list[str] | None] = [None] * count
-    for name, mask in left_out.items():
-        for place in np.flatnonzero(mask).tolist():
-            names[place] = [*(names[place] or ()), name]
+    for name, mask in unsent.items():
+        for index in np.flatnonzero(mask).tolist():
+            names[index] = [*(names[index] or ()), name]
     return pa.array(names, pa.list_(pa.string()))
 
 
@@ -244,7 +249,7 @@ def _without(row: pa.StructArray, mask: Mask) -> pa.StructArray:
         return row
     gone = pa.array(mask | row.is_null().to_numpy(zero_copy_only=False))
     return pa.StructArray.from_arrays(
-        [pc.struct_field(row, [place]) for place in range(row.type.num_fields)],
+        [pc.struct_field(row, [index]) for index in range(row.type.num_fields)],
         fields=list(row.type),
         mask=gone,
     )

@@ -1,6 +1,6 @@
 """One chunk of a topic partition's records to an Arrow table of changes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,11 +8,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.decode.change_tables import Converter
-from cdc.decode.decode_plan import DecodePlan
+from cdc.decode.decode_plan import DecodePlan, TargetTable
 from cdc.decode.envelope import Layout, RawChanges, layout_of, read_changes
-from cdc.decode.eras import View, eras, renamed, renamed_schema, view, with_defaults
-from cdc.decode.messages import BadMessage, MessageGroup, Rejected, Rows
+from cdc.decode.messages import BadMessage, BadRecords, MessageGroup, Rows
 from cdc.decode.record_keys import RecordKeys
+from cdc.decode.schema_versions import (
+    column_mapping,
+    events_before,
+    renamed,
+    renamed_schema,
+    with_defaults,
+)
 from cdc.decode.schemaless import SchemalessGroup
 from cdc.decode.wire import NoRegistryError, split
 from cdc.errors import AvroTopicError, ManyTablesError
@@ -21,6 +27,7 @@ from cdc.model import (
     Cutoff,
     Form,
     Op,
+    SchemaEvent,
     SchemaPlace,
     SourceColumn,
     SourceSchema,
@@ -44,16 +51,21 @@ class DecodedChanges:
 
     table: SourceTable | None = None
     changes: tuple[pa.Table, ...] = ()
-    new_schemas: tuple[SourceSchema, ...] = ()
-    places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)  # of the new schemas
+    # The schemas for which the table has no room, and where each was met first.
+    places: Mapping[SourceSchema, SchemaPlace] = field(default_factory=dict)
     truncates: tuple[Cutoff, ...] = ()
     snapshots: tuple[Cutoff, ...] = ()  # where the connector began anew with a snapshot
     tombstones: int = 0
-    bad: tuple[BadRecord, ...] = ()
-    bare: bool = False  # some messages carry no schema
+    bad_records: tuple[BadRecord, ...] = ()
+    schemaless: bool = False  # some messages carry no schema
     # How many changes there are beyond one for each record: deletes of keys that rows left, and
     # truncates, which are counted above.
     extra: int = 0
+
+    @property
+    def new_schemas(self) -> tuple[SourceSchema, ...]:
+        """The schemas for which the table has no room."""
+        return tuple(self.places)
 
 
 def decode_changes(
@@ -68,25 +80,10 @@ def decode_changes(
     """
     chunk = _Chunk(partition, offsets, keys, values, plan)
     try:
-        chunk.decode()
+        return chunk.decode()
     except NoRegistryError as error:
         offset = offsets[error.row].as_py()
         raise AvroTopicError(plan.topic, partition, offset) from error
-    if len(chunk.tables) > 1:
-        raise ManyTablesError(plan.topic, tuple(sorted(str(table) for table in chunk.tables)))
-    new = tuple(chunk.new)
-    return DecodedChanges(
-        table=next(iter(chunk.tables), None),
-        changes=() if new or plan.schema is None else tuple(chunk.changes),
-        new_schemas=new,
-        places=chunk.new,
-        truncates=tuple(chunk.truncates),
-        snapshots=tuple(chunk.snapshots),
-        tombstones=chunk.tombstones,
-        bad=chunk.bad,
-        bare=chunk.bare,
-        extra=0 if new else chunk.extra,
-    )
 
 
 class _Chunk:
@@ -95,62 +92,80 @@ class _Chunk:
     def __init__(
         self, partition: int, offsets: pa.Array, keys: pa.Array, values: pa.Array, plan: DecodePlan
     ) -> None:
-        self.partition, self.offsets, self.values = partition, offsets, values
-        self.plan = plan
-        self.tables: set[SourceTable] = set()
-        self.new: dict[SourceSchema, SchemaPlace] = {}
-        self.changes: list[pa.Table] = []
-        self.extra = 0
-        self.truncates: list[Cutoff] = []
-        self.snapshots: list[Cutoff] = []
-        self.tombstones = 0
-        self.bare = False
+        self._partition, self._offsets, self._values = partition, offsets, values
+        self._plan, self._table = plan, plan.table
+        self._tables: set[SourceTable] = set()
+        self._new: dict[SourceSchema, SchemaPlace] = {}
+        self._changes: list[pa.Table] = []
+        self._extra = 0
+        self._truncates: list[Cutoff] = []
+        self._snapshots: list[Cutoff] = []
+        self._tombstones = 0
+        self._schemaless = False
         self._deleted: list[int] = []  # flat rows marked as deleted, where they have no key
-        self._rejected = Rejected()
-        self._keys = RecordKeys(keys, plan, self._rejected)
+        self._bad_records = BadRecords()
+        self._keys = RecordKeys(keys, plan, self._bad_records)
         self._converter = None
-        if plan.schema is not None:
-            self._converter = Converter(offsets, self._keys, plan, self._rejected)
+        if plan.table is not None:
+            self._converter = Converter(offsets, self._keys, plan, plan.table, self._bad_records)
 
-    @property
-    def bad(self) -> tuple[BadRecord, ...]:
-        """The records that cannot be read, in their order."""
-        rejected = self._rejected
-        return tuple(BadRecord(self.offsets[row].as_py(), rejected[row]) for row in rejected.rows)
+    def decode(self) -> DecodedChanges:
+        """Go through the messages, one schema at a time.
 
-    def decode(self) -> None:
-        """Go through the messages, one schema at a time."""
-        present = self.values.is_valid().to_numpy(zero_copy_only=False)
+        Raises:
+            NoRegistryError: They are Avro, and no registry is configured.
+            ManyTablesError: They are of more than one table.
+        """
+        present = self._values.is_valid().to_numpy(zero_copy_only=False)
         for group in self._split(np.flatnonzero(present)):
             layout = layout_of(group.type)
-            self.bare |= isinstance(group, SchemalessGroup)
-            if isinstance(group, SchemalessGroup) and group.inferred and not self.plan.infers:
-                layout = NO_SCHEMA
+            if isinstance(group, SchemalessGroup):
+                self._schemaless = True
+                if group.inferred and not self._plan.reads_schemaless:
+                    layout = NO_SCHEMA
             if isinstance(layout, str):
-                self._rejected.add(BadMessage(row, layout) for row in group.rows.tolist())
+                self._bad_records.add(BadMessage(row, layout) for row in group.rows.tolist())
             else:
                 self._take(group, layout)
         if not present.all():
             self._take_tombstones(np.flatnonzero(~present))
+        return self._decoded()
+
+    def _decoded(self) -> DecodedChanges:
+        if len(self._tables) > 1:
+            names = tuple(sorted(str(table) for table in self._tables))
+            raise ManyTablesError(self._plan.topic, names)
+        bad = self._bad_records
+        return DecodedChanges(
+            table=next(iter(self._tables), None),
+            changes=() if self._new or self._table is None else tuple(self._changes),
+            places=self._new,
+            truncates=tuple(self._truncates),
+            snapshots=tuple(self._snapshots),
+            tombstones=self._tombstones,
+            bad_records=tuple(BadRecord(self._offsets[row].as_py(), bad[row]) for row in bad.rows),
+            schemaless=self._schemaless,
+            extra=0 if self._new else self._extra,
+        )
 
     def _split(self, rows: Rows) -> Iterator[MessageGroup]:
         """Split the values of some records by schema."""
-        messages = self.values
+        messages = self._values
         if len(rows) != len(messages):
             messages = messages.take(pa.array(rows))
-        for item in split(messages, rows, self.plan.wire, self.plan.declared):
+        for item in split(messages, rows, self._plan.wire, self._plan.columns):
             if isinstance(item, BadMessage):
-                self._rejected.add([item])
+                self._bad_records.add([item])
             else:
                 yield item
 
     def _take(self, group: MessageGroup, layout: Layout) -> None:
-        plan = self.plan
-        raw, bad = read_changes(
-            group, layout, plan.wanted, plan.dialect, plan.topic, before=plan.reads_before
-        )
-        self._rejected.add(bad)
-        self.tables |= raw.tables
+        plan, table = self._plan, self._table
+        names = frozenset() if table is None else table.source_names
+        before = table is not None and table.reads_before
+        raw, bad = read_changes(group, layout, names, plan.dialect, plan.topic, before=before)
+        self._bad_records.add(bad)
+        self._tables |= raw.tables
         if raw.snapshot is not None:
             self._note_snapshots(raw, np.flatnonzero(raw.snapshot.to_numpy(zero_copy_only=False)))
         is_truncate = pc.equal(raw.op, Op.TRUNCATE).to_numpy(zero_copy_only=False)
@@ -158,123 +173,131 @@ class _Chunk:
             self._take_truncates(raw.take(np.flatnonzero(is_truncate)))
         for key, changes in self._by_key(raw.take(np.flatnonzero(~is_truncate))):
             schema = _schema(group, layout, key)
-            for era, part in self._by_era(changes):
-                later = plan.events[era:]
-                if later and plan.schema is not None:
-                    names, partial = plan.schema.names, plan.keys_only
-                    self._take_old(part, schema, view(schema, later, names, partial=partial))
-                elif plan.has_room(schema):
+            for version, part in self._by_version(changes):
+                later = () if table is None else table.events[version:]
+                if later and table is not None:
+                    self._take_old(part, schema, later, table)
+                elif plan.accepts(schema):
                     self._convert(part, schema)
                 else:
                     self._note_new(part, schema)
 
     def _note_snapshots(self, raw: RawChanges, rows: Rows) -> None:
-        """Note where snapshots begin: all rows of one have the same place in the source's log."""
+        """Note where snapshots begin: all rows of one have the same position in the log."""
         if not len(rows):
             return
         positions = raw.position.to_numpy(zero_copy_only=False)[rows]
         for start in (0, *(np.flatnonzero(np.diff(positions)) + 1).tolist()):
-            place = int(rows[start])
-            offset, time = self.offsets[int(raw.rows[place])].as_py(), raw.time[place].value
-            position = int(positions[start])
-            self.snapshots.append(Cutoff.before_snapshot(self.partition, offset, position, time))
+            index = int(rows[start])
+            offset, time = self._offsets[int(raw.rows[index])].as_py(), raw.time[index].value
+            begin = Cutoff.before_snapshot(self._partition, offset, int(positions[start]), time)
+            self._snapshots.append(begin)
 
-    def _by_era(self, raw: RawChanges) -> Iterator[tuple[int, RawChanges]]:
+    def _by_version(self, raw: RawChanges) -> Iterator[tuple[int, RawChanges]]:
         """Part changes by how many changes of their table's columns came before them."""
-        events = self.plan.events
+        events = () if self._table is None else self._table.events
         if not events or not len(raw.rows):
             yield len(events), raw
             return
-        reached = eras(raw, events)
-        for era in np.unique(reached).tolist():
-            yield era, raw.take(np.flatnonzero(reached == era))
+        versions = events_before(raw, events)
+        for version in np.unique(versions).tolist():
+            yield version, raw.take(np.flatnonzero(versions == version))
 
-    def _take_old(self, raw: RawChanges, schema: SourceSchema, seen: View | None) -> None:
+    def _take_old(
+        self,
+        raw: RawChanges,
+        schema: SourceSchema,
+        later: Sequence[SchemaEvent],
+        table: TargetTable,
+    ) -> None:
         """Take changes from before the table's columns were what they are."""
-        if seen is None:
+        mapping = column_mapping(schema, later, table.schema.names, partial=table.keys_only)
+        if mapping is None:
             self._note_new(raw, schema)
             return
-        before = len(self.changes)
-        old = renamed_schema(schema, seen.names)
-        self._convert(renamed(raw, seen.names), old, seen.names)
-        self.changes[before:] = [
-            with_defaults(changes, seen.defaults) for changes in self.changes[before:]
+        before = len(self._changes)
+        old = renamed_schema(schema, mapping.names)
+        self._convert(renamed(raw, mapping.names), old, mapping.names)
+        self._changes[before:] = [
+            with_defaults(changes, mapping.defaults) for changes in self._changes[before:]
         ]
 
     def _note_new(self, raw: RawChanges, schema: SourceSchema) -> None:
         """Note a schema that the table does not know, and where it came first."""
         if not len(raw.rows):
-            self.new.setdefault(schema, SchemaPlace(self.partition, self.offsets[0].as_py()))
+            self._new.setdefault(schema, SchemaPlace(self._partition, self._offsets[0].as_py()))
             return
         place = SchemaPlace(
-            self.partition,
-            self.offsets[int(raw.rows[0])].as_py(),
+            self._partition,
+            self._offsets[int(raw.rows[0])].as_py(),
             raw.position[0].as_py(),
             raw.time[0].value,
         )
-        self.new.setdefault(schema, place)
+        self._new.setdefault(schema, place)
 
     def _take_truncates(self, raw: RawChanges) -> None:
-        for place, row in enumerate(raw.rows.tolist()):
-            position, time = raw.position[place].as_py(), raw.time[place].value
-            truncate = Cutoff(self.partition, self.offsets[row].as_py(), position, time)
-            self.truncates.append(truncate)
-        if self.plan.truncates_as_rows and self._converter is not None:
-            self.changes.append(self._converter.truncates(raw))
-            self.extra += len(raw.rows)
+        for index, row in enumerate(raw.rows.tolist()):
+            position, time = raw.position[index].as_py(), raw.time[index].value
+            truncate = Cutoff(self._partition, self._offsets[row].as_py(), position, time)
+            self._truncates.append(truncate)
+        if self._table is not None and self._table.truncates_as_rows:
+            assert self._converter is not None
+            self._changes.append(self._converter.truncates(raw))
+            self._extra += len(raw.rows)
 
     def _by_key(self, raw: RawChanges) -> Iterator[tuple[tuple[SourceColumn, ...], RawChanges]]:
         """Part changes by the columns of their keys."""
         keyed = self._keys.present(raw.rows)
         if not keyed.all():
             yield (), raw.take(np.flatnonzero(~keyed))
-        places = np.flatnonzero(keyed)
-        for group in self._keys.split(raw.rows[places], raw.layout.columns):
-            members = places[np.searchsorted(raw.rows[places], group.rows)]
+        indexes = np.flatnonzero(keyed)
+        for group in self._keys.split(raw.rows[indexes], raw.layout.columns):
+            members = indexes[np.searchsorted(raw.rows[indexes], group.rows)]
             yield group.type.fields, raw.take(members)
 
     def _take_tombstones(self, rows: Rows) -> None:
         """Count the records that follow a delete; of flat rows they are the deletes themselves."""
         keyed = self._keys.present(rows)
-        if not self.plan.flat or self.plan.schema is None:
-            self.tombstones += len(rows)
+        table = self._table
+        if table is None or not table.flat:
+            self._tombstones += len(rows)
             return
-        self.tombstones += int((~keyed).sum())
+        self._tombstones += int((~keyed).sum())
         for group in self._keys.split(rows[keyed]):
             names = tuple(column.name for column in group.type.fields)
-            lacking = [name for name in self.plan.row_key if name not in names]
-            if lacking:
-                self._refuse_tombstones(group.rows, lacking)
+            unsent = [name for name in table.row_key if name not in names]
+            if unsent:
+                self._note_bad_tombstones(group.rows, unsent)
             else:
                 self._convert(RawChanges.deletes(group.rows), SourceSchema((), names, Form.FLAT))
 
-    def _refuse_tombstones(self, rows: Rows, lacking: list[str]) -> None:
+    def _note_bad_tombstones(self, rows: Rows, unsent: list[str]) -> None:
         """Count those that repeat the delete before them; of the others nobody knows the key."""
         repeats = np.isin(rows - 1, self._deleted) & self._keys.same_as_before(rows)
-        self.tombstones += int(repeats.sum())
-        reason = TOMBSTONE.format(", ".join(lacking))
-        self._rejected.add(BadMessage(row, reason) for row in rows[~repeats].tolist())
+        self._tombstones += int(repeats.sum())
+        reason = TOMBSTONE.format(", ".join(unsent))
+        self._bad_records.add(BadMessage(row, reason) for row in rows[~repeats].tolist())
 
     def _convert(
         self, raw: RawChanges, schema: SourceSchema, names: Mapping[str, str] | None = None
     ) -> None:
-        assert self._converter is not None
-        if schema.form is Form.FLAT and self.plan.row_key:
+        assert self._converter is not None and self._table is not None
+        if schema.form is Form.FLAT and self._table.row_key:
             deleted = pc.equal(raw.op, Op.DELETE).to_numpy(zero_copy_only=False)
             self._deleted += raw.rows[deleted].tolist()
         made = self._converter.convert(raw, schema, names)
         if made.moved is not None:
             # Before the changes that they came with: what has one offset keeps this order.
-            self.changes.append(made.moved)
-            self.extra += len(made.moved)
-        self.changes.append(made.changes)
+            self._changes.append(made.moved)
+            self._extra += len(made.moved)
+        self._changes.append(made.changes)
 
 
 def _schema(group: MessageGroup, layout: Layout, key: tuple[SourceColumn, ...]) -> SourceSchema:
     row, schemaless = layout.columns, isinstance(group, SchemalessGroup)
-    told = {column.name: column for column in key if column.optional is not None}
+    stated = {column.name: column.optional for column in key if column.optional is not None}
     row = tuple(
-        replace(column, optional=told[column.name].optional) if column.name in told else column
+        replace(column, optional=stated[column.name]) if column.name in stated else column
         for column in row
     )
     if layout.form is Form.DOCUMENT or schemaless:
@@ -284,5 +307,5 @@ def _schema(group: MessageGroup, layout: Layout, key: tuple[SourceColumn, ...]) 
     names = tuple(column.name for column in key)
     if not isinstance(group, SchemalessGroup):
         return SourceSchema(row, names, layout.form)
-    unseen = group.unseen if group.inferred else ()
-    return SourceSchema(row, names, layout.form, group.inferred, unseen)
+    untyped = group.untyped if group.inferred else ()
+    return SourceSchema(row, names, layout.form, group.inferred, untyped)

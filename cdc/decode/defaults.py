@@ -20,12 +20,12 @@ def default_text(column: SourceColumn, target: pa.DataType, plan: DecodePlan) ->
         return None
     message = json.dumps({column.name: column.default}).encode()
     raw = read_payloads(pa.array([message], pa.binary()), json_schema([column]))
-    if raw.bad or not len(raw.places):
+    if raw.bad_messages or not len(raw.indexes):
         return None
-    values, bad = table_values(
+    values, bad_messages = table_values(
         raw.table[column.name].combine_chunks(), column.type, pa.field(column.name, target), plan
     )
-    value = None if bad else values[0].as_py()
+    value = None if bad_messages else values[0].as_py()
     if value is None:
         return None
     if isinstance(value, bool):

@@ -60,17 +60,17 @@ class RawChanges:
     # Which of them are rows of a snapshot with which a connector begins anew.
     snapshot: pa.Array | None = None
 
-    def take(self, places: Rows) -> "RawChanges":
-        """Choose some of the changes by their places, rising."""
-        if len(places) == len(self.rows):
+    def take(self, indexes: Rows) -> "RawChanges":
+        """Choose some of the changes by their indexes, rising."""
+        if len(indexes) == len(self.rows):
             return self
-        index = pa.array(places)
+        index = pa.array(indexes)
         op, position, time, row = (
             part.take(index) for part in (self.op, self.position, self.time, self.row)
         )
         before = None if self.before is None else self.before.take(index)
         snapshot = None if self.snapshot is None else self.snapshot.take(index)
-        rows = self.rows[places]
+        rows = self.rows[indexes]
         return RawChanges(self.layout, rows, op, position, time, row, self.tables, before, snapshot)
 
     def as_deletes(self) -> "RawChanges":
@@ -108,36 +108,36 @@ def layout_of(kind: SourceType) -> Layout | str:
 def read_changes(
     group: MessageGroup,
     layout: Layout,
-    wanted: Iterable[str],
+    names: Iterable[str],
     dialect: Dialect,
     topic: str,
     *,
     before: bool = False,
 ) -> tuple[RawChanges, list[BadMessage]]:
-    """Read the changes of a group: how each is done, where it stands, and the wanted columns.
+    """Read the changes of a group: how each is done, where it stands, and some columns.
 
     With `before` those of the row as it was before the change are read, too.
 
     The messages that turn out to be no change are given with their rows in the group's own array.
     """
-    columns = tuple(column for column in layout.columns if column.name in set(wanted))
+    columns = tuple(column for column in layout.columns if column.name in set(names))
     if layout.form is Form.FLAT:
         fields, parts = _flat_fields(group, columns, dialect)
     else:
         fields, parts = _envelope_fields(group, layout, columns, dialect, before)
     raw = group.read(fields)
-    rows = group.rows[raw.places]
-    bad = [BadMessage(int(group.rows[b.row]), b.reason) for b in raw.bad]
+    rows = group.rows[raw.indexes]
+    bad_messages = [BadMessage(int(group.rows[b.row]), b.reason) for b in raw.bad_messages]
     op, row, old, source, moments = parts(raw.table)
     snapshot = _of_snapshot(op, source, dialect)
     good = np.ones(len(rows), bool)
     named = named_by(topic, dialect) if layout.form is Form.FLAT else None
     for wrong, reason in (*_misfits(op, row, layout), _unnamed(source, dialect, named)):
-        for place in np.flatnonzero(wrong & good).tolist():
-            bad.append(BadMessage(int(rows[place]), reason(place)))
+        for index in np.flatnonzero(wrong & good).tolist():
+            bad_messages.append(BadMessage(int(rows[index]), reason(index)))
         good &= ~wrong
     position, lost = _positions(source, dialect)
-    bad += [BadMessage(int(rows[b.row]), b.reason) for b in lost if good[b.row]]
+    bad_messages += [BadMessage(int(rows[b.row]), b.reason) for b in lost if good[b.row]]
     good[[b.row for b in lost]] = False
     if not good.all():
         source = {name: column.filter(pa.array(good)) for name, column in source.items()}
@@ -146,7 +146,7 @@ def read_changes(
     image = (row if old is None else old) if before else None
     time = times(moments, len(rows))
     changes = RawChanges(layout, rows, op, position, time, row, tables, image, snapshot)
-    return changes.take(np.flatnonzero(good)), bad
+    return changes.take(np.flatnonzero(good)), bad_messages
 
 
 # What was read: op, the row and, if asked for, the row as it was; of a flat row they are the same.
@@ -168,8 +168,8 @@ def _envelope_fields(
     described = next(field.type.fields for field in group.type.fields if field.name == "source")
     # Without a schema nothing is said of the source block: it may have them all.
     moments = time_fields(described) if described else tuple(ENDS)
-    wanted = source_fields | dict.fromkeys(moments, NUMBER)
-    source = SourceType("struct", fields=tuple(SourceColumn(n, t) for n, t in wanted.items()))
+    asked = source_fields | dict.fromkeys(moments, NUMBER)
+    source = SourceType("struct", fields=tuple(SourceColumn(n, t) for n, t in asked.items()))
     kind = TEXT if layout.form is Form.DOCUMENT else SourceType("struct", fields=tuple(columns))
     images = [SourceColumn(name, kind) for name in (("after", "before") if before else ("after",))]
 
@@ -180,7 +180,7 @@ def _envelope_fields(
                 pa.StructArray.from_arrays([row], names=[DOCUMENT.name], mask=row.is_null())
                 for row in rows
             ]
-        fields = {name: pc.struct_field(block, name) for name in wanted}
+        fields = {name: pc.struct_field(block, name) for name in asked}
         times_ = {name: fields[name] for name in moments}
         return _array(table["op"]), rows[0], rows[1] if before else None, fields, times_
 
@@ -227,22 +227,22 @@ def _source_fields(dialect: Dialect) -> dict[str, SourceType]:
 
 
 def _misfits(op: pa.Array, row: pa.StructArray, layout: Layout) -> list[Verdict]:
-    """Find what is no change of a row, and changes that lack their row."""
+    """Find what is no change of a row, and changes without their row."""
     known = pc.fill_null(pc.is_in(op, OPS), False)
     needs = pc.and_(pc.is_in(op, ROW_OPS), pc.not_equal(pc.fill_null(op, ""), Op.DELETE))
-    lacks = pc.and_(needs, row.is_null())
+    rowless = pc.and_(needs, row.is_null())
 
-    def no_row(place: int) -> str:
-        if layout.form is Form.DOCUMENT and op[place].as_py() == Op.UPDATE:
+    def no_row(index: int) -> str:
+        if layout.form is Form.DOCUMENT and op[index].as_py() == Op.UPDATE:
             return (
                 "it has no document: either it was deleted before the connector could look it up, "
                 "and a delete follows, or capture.mode is not change_streams_update_full"
             )
-        return f"its op is {op[place].as_py()!r} but it has no row"
+        return f"its op is {op[index].as_py()!r} but it has no row"
 
     return [
-        (_mask(pc.invert(known)), lambda place: _no_op(op[place].as_py())),
-        (_mask(lacks), no_row),
+        (_mask(pc.invert(known)), lambda index: _no_op(op[index].as_py())),
+        (_mask(rowless), no_row),
     ]
 
 
@@ -307,12 +307,12 @@ def _positions(source: dict[str, pa.Array], dialect: Dialect) -> tuple[pa.Array,
             reasons[start] = f"its source position is none: {error}"
             return None
 
-    pieces, bad = [pa.array([], pa.int64())], []
+    pieces, bad_messages = [pa.array([], pa.int64())], []
     for start, size, part in in_parts(count, attempt):
         pieces.append(part if part is not None else pa.array([NO_POSITION] * size, pa.int64()))
         if part is None:
-            bad.append(BadMessage(start, reasons[start]))
-    return pa.concat_arrays(pieces), bad
+            bad_messages.append(BadMessage(start, reasons[start]))
+    return pa.concat_arrays(pieces), bad_messages
 
 
 def _mask(values: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

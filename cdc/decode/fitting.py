@@ -26,9 +26,9 @@ def fitted(
         odd = surely_unfit(raw, source, target)
         if pc.any(odd).as_py():
             rest = pc.if_else(odd, pa.scalar(None, raw.type), raw)
-            values, bad = fitted(rest, source, target, column, otherwise)
+            values, bad_messages = fitted(rest, source, target, column, otherwise)
             substitutes = fallback(raw.filter(odd), source, target, otherwise)
-            return pc.replace_with_mask(values, odd, substitutes), bad
+            return pc.replace_with_mask(values, odd, substitutes), bad_messages
     reasons: dict[int, str] = {}
 
     def attempt(start: int, count: int) -> pa.Array | None:
@@ -39,17 +39,17 @@ def fitted(
             reasons[start] = f"its {column} does not fit {target}: {error}"
             return None
 
-    pieces, bad = [pa.array([], target)], []
+    pieces, bad_messages = [pa.array([], target)], []
     for start, count, part in in_parts(len(raw), attempt):
         if part is None:
             part = _instead(raw.slice(start, count), source, target, otherwise)
         if part is None:
             part = pa.nulls(count, target)
-            bad.append(BadMessage(start, reasons[start]))
+            bad_messages.append(BadMessage(start, reasons[start]))
         pieces.append(part)
     if len(pieces) == 2:
-        return pieces[1], bad
-    return pa.concat_arrays(pieces), bad
+        return pieces[1], bad_messages
+    return pa.concat_arrays(pieces), bad_messages
 
 
 def _instead(

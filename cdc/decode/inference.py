@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from cdc.decode.json_payloads import SPECIAL_NUMBERS, Number
 from cdc.model import SourceType
+from cdc.model.column_types import ColumnTypes
 
 JSON_TEXT: Final = SourceType("string", "io.debezium.data.Json")
 TEXT: Final = SourceType("string")
@@ -94,6 +95,14 @@ def fits(kind: Kind | None, column: SourceType) -> bool:
     if column.kind == "boolean":
         return kind is Kind.BOOLEAN
     return kind in (Kind.INTEGER, Kind.LONG)
+
+
+def type_by_value(types: ColumnTypes, kind: Kind) -> SourceType | None:
+    """Choose among the types that a column has had; null is a value of the table's own."""
+    own = types.declared or types.inferred
+    if own is None or not types.others or kind is Kind.NULL:
+        return own
+    return next((one for one in (own, *types.others) if is_written_as(kind, one)), own)
 
 
 def is_written_as(kind: Kind, column: SourceType) -> bool:

@@ -55,8 +55,8 @@ class Schemaless:
 
 def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemaless | BadMessage]:
     """Split messages, none of them null, by their schema."""
-    texts, rows, bad = _utf8(messages, rows)
-    yield from bad
+    texts, rows, bad_messages = _utf8(messages, rows)
+    yield from bad_messages
     braces = pc.and_(pc.starts_with(texts, pattern="{"), pc.ends_with(texts, pattern="}"))
     if not pc.all(braces).as_py():
         texts = pc.ascii_trim_whitespace(texts)
@@ -64,7 +64,7 @@ def split_json(messages: pa.Array, rows: Rows) -> Iterator[JsonGroup | Schemales
     laid_out = pc.starts_with(messages, pattern=SCHEMA_START).to_numpy(zero_copy_only=False)
     left: list[tuple[Rows, pa.Array]] = []
     if not laid_out.all():
-        for item in _bare(messages.filter(pa.array(~laid_out)), rows[~laid_out]):
+        for item in _schemaless(messages.filter(pa.array(~laid_out)), rows[~laid_out]):
             if isinstance(item, Schemaless):
                 yield item
             else:
@@ -107,12 +107,12 @@ def _utf8(messages: pa.Array, rows: Rows) -> tuple[pa.Array, Rows, list[BadMessa
             good[start : start + count] = False
         else:
             texts.append(part)
-    bad = [BadMessage(row, "it is not UTF-8 text") for row in rows[~good].tolist()]
+    bad_messages = [BadMessage(row, "it is not UTF-8 text") for row in rows[~good].tolist()]
     whole = texts[0] if len(texts) == 1 else pa.concat_arrays([pa.array([], pa.string()), *texts])
-    return whole, rows[good], bad
+    return whole, rows[good], bad_messages
 
 
-def _bare(messages: pa.Array, rows: Rows) -> Iterator[Schemaless | tuple[Rows, pa.Array]]:
+def _schemaless(messages: pa.Array, rows: Rows) -> Iterator[Schemaless | tuple[Rows, pa.Array]]:
     """Tell objects that surely have no schema block from what must be looked at one by one."""
     braces = pc.and_(pc.starts_with(messages, pattern=b"{"), pc.ends_with(messages, pattern=b"}"))
     plain = pc.and_not(braces, pc.match_substring(messages, pattern=b'"payload"'))
@@ -184,18 +184,18 @@ def _members(text: str) -> dict[str, str]:
     begin = _BEGIN.match(text)
     if begin is None:
         raise ValueError(f"it begins with {text[:20]!r}")
-    place, more = begin.end(), begin[1] is None
+    position, more = begin.end(), begin[1] is None
     while more:
-        name, place = decoder.raw_decode(text, place)
-        colon = _COLON.match(text, place)
+        name, position = decoder.raw_decode(text, position)
+        colon = _COLON.match(text, position)
         if not isinstance(name, str) or colon is None:
-            raise ValueError(f"no name at character {place}")
+            raise ValueError(f"no name at character {position}")
         _, end = decoder.raw_decode(text, colon.end())
         members[name] = text[colon.end() : end]
         next_ = _NEXT.match(text, end)
         if next_ is None:
             raise ValueError(f"neither a comma nor its end at character {end}")
-        place, more = next_.end(), next_[1] == ","
-    if place != len(text):
-        raise ValueError(f"more text behind its end at character {place}")
+        position, more = next_.end(), next_[1] == ","
+    if position != len(text):
+        raise ValueError(f"more text behind its end at character {position}")
     return members

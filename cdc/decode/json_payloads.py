@@ -61,11 +61,12 @@ def read_payloads(payloads: pa.Array, schema: pa.Schema) -> RawColumns:
             pieces.append((usual[start : start + count], part))
         else:
             odd[usual[start : start + count]] = True
-    exact, bad = _read_exactly(payloads, np.flatnonzero(odd), schema)
-    places = np.concatenate([piece[0] for piece in (*pieces, exact)])
-    order = np.argsort(places)
+    exact, bad_messages = _read_exactly(payloads, np.flatnonzero(odd), schema)
+    indexes = np.concatenate([piece[0] for piece in (*pieces, exact)])
+    order = np.argsort(indexes)
     whole = pa.concat_tables([piece[1] for piece in (*pieces, exact)]).combine_chunks()
-    return RawColumns(places[order], whole.take(pa.array(order)).combine_chunks(), tuple(bad))
+    table = whole.take(pa.array(order)).combine_chunks()
+    return RawColumns(indexes[order], table, tuple(bad_messages))
 
 
 def has_map(kind: pa.DataType) -> bool:
@@ -109,22 +110,22 @@ def read_fast(
 
 
 def _read_exactly(
-    payloads: pa.Array, places: Rows, schema: pa.Schema
+    payloads: pa.Array, indexes: Rows, schema: pa.Schema
 ) -> tuple[tuple[Rows, pa.Table], list[BadMessage]]:
     columns: list[list[Any]] = [[] for _ in schema]
-    good, bad = [], []
-    texts = payloads.take(pa.array(places)).to_pylist()
-    for place, text in zip(places.tolist(), texts, strict=True):
+    good, bad_messages = [], []
+    texts = payloads.take(pa.array(indexes)).to_pylist()
+    for index, text in zip(indexes.tolist(), texts, strict=True):
         try:
             row = _row(text, schema)
         except (ValueError, RecursionError) as error:
-            bad.append(BadMessage(place, str(error)))
+            bad_messages.append(BadMessage(index, str(error)))
             continue
-        good.append(place)
+        good.append(index)
         for column, value in zip(columns, row, strict=True):
             column.append(value)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return (np.array(good, np.int64), pa.Table.from_arrays(arrays, schema=schema)), bad
+    return (np.array(good, np.int64), pa.Table.from_arrays(arrays, schema=schema)), bad_messages
 
 
 def _row(text: bytes, schema: pa.Schema) -> list[Any]:

@@ -46,13 +46,13 @@ def raw_type(source: SourceType, octets: pa.DataType) -> pa.DataType:
 
 @dataclass(frozen=True, slots=True)
 class BadMessage:
-    """A message that cannot be read; `row` is its place in the array or group it came in."""
+    """A message that cannot be read; `row` is its index in the array or group it came in."""
 
     row: int
     reason: str
 
 
-class Rejected:
+class BadRecords:
     """The records of a chunk that cannot be applied; the first reason is the one that counts."""
 
     def __init__(self) -> None:
@@ -67,21 +67,21 @@ class Rejected:
         return self._reasons[row]
 
     def add(
-        self, messages: Iterable[BadMessage], rows: Rows | None = None, place: str = ""
+        self, messages: Iterable[BadMessage], rows: Rows | None = None, prefix: str = ""
     ) -> None:
-        """Note messages, whose rows are places among others where these are given."""
+        """Note messages, whose rows are indexes of others where these are given."""
         for message in messages:
             row = message.row if rows is None else int(rows[message.row])
-            self._reasons.setdefault(row, place + message.reason)
+            self._reasons.setdefault(row, prefix + message.reason)
 
 
 @dataclass(frozen=True, slots=True)
 class RawColumns:
-    """The messages of a group that could be read: their places in the group, one row for each."""
+    """The messages of a group that could be read: their indexes in the group, one row for each."""
 
-    places: Rows
+    indexes: Rows
     table: pa.Table
-    bad: tuple[BadMessage, ...] = ()
+    bad_messages: tuple[BadMessage, ...] = ()
 
 
 class MessageGroup(Protocol):

@@ -17,7 +17,7 @@ import pyarrow as pa
 from cdc.config import RecordFormat
 from cdc.decode.decode_plan import DecodePlan
 from cdc.decode.json_payloads import Number
-from cdc.decode.messages import Rejected
+from cdc.decode.messages import BadRecords
 from cdc.decode.record_keys import RecordKeys
 from cdc.decode.wire import NoRegistryError
 from cdc.model import SourceColumn, SourceType, logical
@@ -35,24 +35,24 @@ def old_key(header: bytes, plan: DecodePlan) -> dict[str, Any] | None:
         header: The header's bytes.
         plan: What is known of the topic; the table has a schema and a key.
     """
-    schema = plan.schema
-    if schema is None or not plan.table_key:
+    table = plan.table
+    if table is None or not table.key:
         return None
     # The converter of headers need not be that of keys.
     plan = replace(plan, wire=replace(plan.wire, format=RecordFormat.AUTO))
-    columns = max((known.columns for known in plan.known), key=len, default=())
+    columns = max((schema.columns for schema in table.known), key=len, default=())
     message = _with_decimals(header, columns)
-    rejected, values = Rejected(), {}
-    keys = RecordKeys(pa.array([message], pa.binary()), plan, rejected)
+    bad_records, values = BadRecords(), {}
+    keys = RecordKeys(pa.array([message], pa.binary()), plan, bad_records)
     try:
         parts = keys.columns(np.zeros(1, np.int64), columns)
     except NoRegistryError:
         return None
-    for name in plan.table_key:
+    for name in table.key:
         if name not in parts or not parts[name].pieces:
             return None
-        values[name] = keys.values(parts[name], schema.field(name))[0].as_py()
-    return None if rejected.rows else values
+        values[name] = keys.values(parts[name], table.schema.field(name))[0].as_py()
+    return None if bad_records.rows else values
 
 
 def _with_decimals(header: bytes, columns: tuple[SourceColumn, ...]) -> bytes:

@@ -143,21 +143,19 @@ class SchemaRegistry:
             for reference in of.get("references") or ():
                 if not isinstance(reference, Mapping):
                     raise self._no_registry()
-                place = (str(reference.get("subject")), str(reference.get("version")))
-                if place in seen:
+                version = (str(reference.get("subject")), str(reference.get("version")))
+                if version in seen:
                     continue
-                seen.add(place)
+                seen.add(version)
                 if len(seen) > MOST_REFERENCES:
                     raise AvroSchemaError(f"it refers to more than {MOST_REFERENCES} others")
-                subject, version = (quote(part, safe="") for part in place)
+                subject, number = (quote(part, safe="") for part in version)
                 try:
-                    found = self._get_settled(
-                        f"/subjects/{subject}/versions/{version}?deleted=true"
-                    )
+                    found = self._get_settled(f"/subjects/{subject}/versions/{number}?deleted=true")
                 except _NotFoundError as error:
-                    missing = f"its schema refers to version {place[1]} of {place[0]}"
+                    reason = f"its schema refers to version {version[1]} of {version[0]}"
                     raise _NotFoundError(
-                        f"{missing}, which the registry at {self.address} does not have"
+                        f"{reason}, which the registry at {self.address} does not have"
                     ) from error
                 if not isinstance(found, Mapping) or not isinstance(found.get("schema"), str):
                     raise self._no_registry()
@@ -195,9 +193,9 @@ class SchemaRegistry:
         servers = self._options.servers
         reason, missing = "", False
         for turn in range(len(servers)):
-            place = (self._answering + turn) % len(servers)
-            headers = {"Accept": ACCEPT, **servers[place].headers}
-            request = urllib.request.Request(servers[place].url + path, headers=headers)
+            index = (self._answering + turn) % len(servers)
+            headers = {"Accept": ACCEPT, **servers[index].headers}
+            request = urllib.request.Request(servers[index].url + path, headers=headers)
             try:
                 with self._opener.open(request, timeout=ANSWER_SECONDS) as response:
                     content = response.read()
@@ -211,7 +209,7 @@ class SchemaRegistry:
             except (OSError, HTTPException, ValueError) as error:
                 reason = str(error) or type(error).__name__
             else:
-                self._answering = place
+                self._answering = index
                 try:
                     return json.loads(content)
                 except (ValueError, RecursionError):

@@ -53,8 +53,8 @@ def _server(url: str, common: Mapping[str, str], options: Mapping[str, str]) -> 
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise RegistryOptionError("url", "is no http:// or https:// address")
-    place = parts.netloc.rpartition("@")[2]
-    plain = urlunsplit((parts.scheme, place, parts.path.rstrip("/"), "", ""))
+    address = parts.netloc.rpartition("@")[2]
+    plain = urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
     own = dict(common)
     if parts.username is not None and "Authorization" not in own:
         if options.get("basic.auth.credentials.source", "URL") != "URL":

@@ -59,8 +59,8 @@ def _named(names: Sequence[str], rows: pa.Table, payloads: pa.Array, start: str,
     # A member of a struct may have the name of a column: of such a one nobody can tell.
     if not _member_names(rows.schema).isdisjoint(odd):
         return False
-    places = np.flatnonzero(_nulls(odd, rows))
-    return _found(odd, payloads.take(pa.array(places)), start, end)
+    indexes = np.flatnonzero(_nulls(odd, rows))
+    return _found(odd, payloads.take(pa.array(indexes)), start, end)
 
 
 def _found(names: Sequence[str], payloads: pa.Array, start: str, end: str) -> bool:
@@ -72,8 +72,8 @@ def _found(names: Sequence[str], payloads: pa.Array, start: str, end: str) -> bo
 def _behind(field: str, sample: dict[str, Any]) -> str | None:
     """Give what ends a field of the envelope: the name of the next one."""
     fields = list(sample)
-    place = fields.index(field) + 1 if field in fields else len(fields)
-    return f',"{fields[place]}":' if place < len(fields) else None
+    index = fields.index(field) + 1 if field in fields else len(fields)
+    return f',"{fields[index]}":' if index < len(fields) else None
 
 
 def _members(rows: pa.StructArray) -> pa.Table:

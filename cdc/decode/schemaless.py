@@ -1,6 +1,6 @@
 """JSON messages without a schema, in groups that read like those of messages with one.
 
-The types come from what is declared; only for columns that nobody declared they are inferred.
+The types come from what is known beforehand; only those of other columns are inferred.
 """
 
 import json
@@ -19,7 +19,8 @@ from cdc.decode.json_payloads import json_schema, read_payloads
 from cdc.decode.messages import BadMessage, RawColumns, Rows
 from cdc.decode.shapes import Shape
 from cdc.decode.survey import Findings, Sort, Survey
-from cdc.model import Declared, SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import KnownColumns
 
 TEXT: Final = SourceType("string")
 EMPTY: Final = SourceType("struct")
@@ -30,13 +31,13 @@ _SPACE = re.compile(r"[ \t\r\n:,]*")
 
 @dataclass(frozen=True, slots=True)
 class SchemalessGroup:
-    """Messages of one shape; their type is made of what is declared and what was found."""
+    """Messages of one shape; their type is made of what is known and what was found."""
 
     type: SourceType
     rows: Rows
     payloads: pa.Array
     inferred: bool  # the type of some column is a guess, or there may be more columns
-    unseen: tuple[str, ...] = ()  # columns without a value, of which nobody says the type
+    untyped: tuple[str, ...] = ()  # columns without a value, of which nobody says the type
     table: pa.Table | None = None  # what has been read already
 
     def read(self, fields: Sequence[SourceColumn]) -> RawColumns:
@@ -64,24 +65,24 @@ def by_columns(group: SchemalessGroup) -> Iterator[SchemalessGroup]:
         return
     kinds, members = np.unique(found, axis=0, return_inverse=True)
     for number, kind in enumerate(kinds.tolist()):
-        places = np.flatnonzero(members.reshape(-1) == number)
+        indexes = np.flatnonzero(members.reshape(-1) == number)
         columns = tuple(field for field, has in zip(fields, kind, strict=True) if has)
         yield SchemalessGroup(
             SourceType("struct", fields=columns),
-            group.rows[places],
-            group.payloads.take(pa.array(places)),
+            group.rows[indexes],
+            group.payloads.take(pa.array(indexes)),
             group.inferred,
-            group.unseen,
+            group.untyped,
         )
 
 
 def split_schemaless(
-    payloads: pa.Array, rows: Rows, declared: Declared
+    payloads: pa.Array, rows: Rows, known: KnownColumns
 ) -> Iterator[SchemalessGroup | BadMessage]:
     """Split JSON texts, each an object that stands for a value or a key, by what they are."""
-    survey = Survey(payloads, declared)
+    survey = Survey(payloads, known)
     survey.run()
-    yield from (BadMessage(int(rows[b.row]), b.reason) for b in survey.bad)
+    yield from (BadMessage(int(rows[b.row]), b.reason) for b in survey.bad_messages)
     for sort, findings in survey.findings.items():
         yield _group(sort, findings, survey, payloads, rows)
 
@@ -90,26 +91,26 @@ def _group(
     sort: Sort, findings: Findings, survey: Survey, payloads: pa.Array, rows: Rows
 ) -> SchemalessGroup:
     shape = sort.shape
-    columns, unseen, quoted = [], [], set()
+    columns, untyped, quoted = [], [], set()
     for name, kind in findings.kinds.items():
-        found = survey.declared_type(name, kind) or type_of(kind)
+        found = survey.known_type(name, kind) or type_of(kind)
         if found is None:
-            unseen.append(name)
+            untyped.append(name)
             continue
         columns.append(SourceColumn(name, found))
         texts = is_text(kind) and is_text(findings.old_kinds.get(name, Kind.NULL))
-        if name not in survey.certain and found.kind == "string" and not texts:
+        if name not in survey.declared and found.kind == "string" and not texts:
             quoted.add(name)
     if quoted:
         payloads = _with_quotes(payloads, findings.odd, quoted, shape)
-    places = np.concatenate([*findings.places, np.array(findings.odd, np.int64)])
-    places.sort()
+    indexes = np.concatenate([*findings.indexes, np.array(findings.odd, np.int64)])
+    indexes.sort()
     return SchemalessGroup(
         _type(shape, columns),
-        rows[places],
-        payloads if len(places) == len(payloads) else payloads.take(pa.array(places)),
+        rows[indexes],
+        payloads if len(indexes) == len(payloads) else payloads.take(pa.array(indexes)),
         shape is not Shape.DOCUMENT and (sort.names is None or findings.deletes),
-        tuple(unseen),
+        tuple(untyped),
         findings.table,
     )
 
@@ -123,24 +124,24 @@ def _type(shape: Shape, columns: list[SourceColumn]) -> SourceType:
     return SourceType("struct", fields=tuple(SourceColumn(n, t) for n, t in parts.items()))
 
 
-def _part(table: pa.Table, wanted: pa.Field) -> pa.Array | None:
+def _part(table: pa.Table, field: pa.Field) -> pa.Array | None:
     """Find a field among what has been read; None if it was read under another type."""
-    if wanted.name not in table.column_names:
-        return pa.nulls(len(table), wanted.type)
-    return _shaped(table[wanted.name].combine_chunks(), wanted.type)
+    if field.name not in table.column_names:
+        return pa.nulls(len(table), field.type)
+    return _shaped(table[field.name].combine_chunks(), field.type)
 
 
-def _shaped(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
-    if array.type.equals(wanted):
+def _shaped(array: pa.Array, kind: pa.DataType) -> pa.Array | None:
+    if array.type.equals(kind):
         return array
     if pa.types.is_null(array.type):
-        return pa.nulls(len(array), wanted)
-    if not (pa.types.is_struct(array.type) and pa.types.is_struct(wanted)):
+        return pa.nulls(len(array), kind)
+    if not (pa.types.is_struct(array.type) and pa.types.is_struct(kind)):
         return None
-    if not wanted.num_fields:
-        return pa.array([{} if there else None for there in array.is_valid().to_pylist()], wanted)
+    if not kind.num_fields:
+        return pa.array([{} if there else None for there in array.is_valid().to_pylist()], kind)
     members = []
-    for member in wanted:
+    for member in kind:
         if array.type.get_field_index(member.name) < 0:
             members.append(pa.nulls(len(array), member.type))
             continue
@@ -149,17 +150,17 @@ def _shaped(array: pa.Array, wanted: pa.DataType) -> pa.Array | None:
             return None
         members.append(part)
     mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(members, fields=list(wanted), mask=mask)
+    return pa.StructArray.from_arrays(members, fields=list(kind), mask=mask)
 
 
-def _with_quotes(payloads: pa.Array, places: list[int], names: set[str], shape: Shape) -> pa.Array:
+def _with_quotes(payloads: pa.Array, indexes: list[int], names: set[str], shape: Shape) -> pa.Array:
     """Write what is no text in columns of text as the text that it is written in."""
     changed = [
         _quoted(text.decode(), names, shape).encode()
-        for text in payloads.take(pa.array(places, pa.int64())).to_pylist()
+        for text in payloads.take(pa.array(indexes, pa.int64())).to_pylist()
     ]
     mask = np.zeros(len(payloads), bool)
-    mask[places] = True
+    mask[indexes] = True
     return pc.replace_with_mask(payloads, pa.array(mask), pa.array(changed, payloads.type))
 
 
@@ -184,15 +185,15 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
     Yields:
         Each name, and where its value begins and ends.
     """
-    place = _behind_space(text, start + 1)
-    while text[place] != "}":
-        name, place = _value(text, place)
-        begin = _behind_space(text, place)
+    position = _behind_space(text, start + 1)
+    while text[position] != "}":
+        name, position = _value(text, position)
+        begin = _behind_space(text, position)
         _, end = _value(text, begin)
         yield name, begin, end
-        place = _behind_space(text, end)
+        position = _behind_space(text, end)
 
 
-def _behind_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+def _behind_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position

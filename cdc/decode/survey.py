@@ -4,8 +4,8 @@ Some messages are parsed, and say what to expect of the others. Then a fast read
 and fails at any field or value that is not as expected: in ever smaller parts, until few messages
 are left that must be looked at one by one.
 
-Where all types are known, messages with other columns are another version of their table, and kept
-apart. Where one is a guess they are kept together, since all of them say something about it.
+Where all types are declared, messages with other columns are another version of their table, and
+kept apart. Where one is a guess they are kept together, since all of them say something about it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,9 +21,9 @@ from cdc.decode.inference import (
     EXACT_DIGITS,
     Kind,
     fits,
-    is_written_as,
     join,
     kind_of,
+    type_by_value,
 )
 from cdc.decode.json_payloads import FEW, has_map, json_type, read_fast
 from cdc.decode.messages import BadMessage, Rows
@@ -38,7 +38,8 @@ from cdc.decode.shapes import (
     row_of,
     shape_of,
 )
-from cdc.model import Declared, SourceType
+from cdc.model import SourceType
+from cdc.model.column_types import KnownColumns
 
 # So many messages of a part are looked at to know what to expect of it.
 SAMPLES: Final = 16
@@ -63,9 +64,9 @@ class Findings:
     """The messages of one sort, and what was found in their rows."""
 
     kinds: dict[str, Kind] = field(default_factory=dict)  # of each column, in the order met
-    places: list[Rows] = field(default_factory=list)
-    odd: list[int] = field(default_factory=list)  # the places that were looked at one by one
-    deletes: bool = True  # all of them; what such messages lack need not be gone from the table
+    indexes: list[Rows] = field(default_factory=list)
+    odd: list[int] = field(default_factory=list)  # the indexes of what was looked at one by one
+    deletes: bool = True  # all of them; a column that they do not have need not be gone
     table: pa.Table | None = None  # of the messages, if the fast reader took them all
     # Of the columns of rows as they were before a change, which decide no type.
     old_kinds: dict[str, Kind] = field(default_factory=dict)
@@ -89,18 +90,13 @@ class _Part:
 class Survey:
     """Goes through messages, and finds out what they are and what columns they have."""
 
-    def __init__(self, payloads: pa.Array, declared: Declared) -> None:
-        self.certain = {column.name: column.type for column in declared.columns}
-        self.guessed = {
-            column.name: column.type
-            for column in declared.guessed
-            if column.name not in self.certain
-        }
-        self._others: dict[str, list[SourceType]] = {}
-        for column in declared.others:
-            self._others.setdefault(column.name, []).append(column.type)
+    def __init__(self, payloads: pa.Array, known: KnownColumns) -> None:
+        self.declared = {name for name, types in known.items() if types.declared}
+        self._inferred = {n: t.inferred for n, t in known.items() if t.inferred and not t.declared}
+        self._several = {name for name, types in known.items() if types.others}
+        self._known = known
         self.findings: dict[Sort, Findings] = {}
-        self.bad: list[BadMessage] = []
+        self.bad_messages: list[BadMessage] = []
         self._payloads = payloads
 
     def run(self) -> None:
@@ -110,34 +106,25 @@ class Survey:
             self._look_at_each(np.arange(count))
             return
         for start, size, part in in_parts(count, self._read_at_once, smallest=FEW):
-            places = np.arange(start, start + size)
+            indexes = np.arange(start, start + size)
             if part is None:
-                self._look_at_each(places)
+                self._look_at_each(indexes)
                 continue
             findings = self.findings.setdefault(part.sort, Findings())
-            findings.places.append(places)
+            findings.indexes.append(indexes)
             findings.table = part.table if size == count else None
             findings.note(part.kinds)
             findings.deletes &= part.sort.shape is Shape.CHANGE and (
                 part.table["after"].null_count == size
             )
 
-    def declared_type(self, name: str, kind: Kind) -> SourceType | None:
+    def known_type(self, name: str, kind: Kind) -> SourceType | None:
         """Give the type of a column that is known beforehand."""
-        found = self.certain.get(name) or self.guessed.get(name)
-        if found is not None and name in self._others:
-            found = self._told_by_value(found, self._others[name], kind)
+        found = type_by_value(self._known[name], kind) if name in self._known else None
         # MySQL's catalog says tinyint(1) of a column that its log may have as a boolean.
         if found is not None and found.kind == "int16" and self._is_boolean(name, kind):
             return SourceType("boolean")
         return found
-
-    def _told_by_value(self, own: SourceType, others: list[SourceType], kind: Kind) -> SourceType:
-        """Choose among the types that a column has had; null is a value of the table's own."""
-        if kind is Kind.NULL:
-            return own
-        written = (other for other in (own, *others) if is_written_as(kind, other))
-        return next(written, own)
 
     def _is_boolean(self, name: str, kind: Kind) -> bool:
         """Say whether values are true or false; of nulls the other messages tell."""
@@ -148,8 +135,8 @@ class Survey:
 
     def _samples(self, start: int, count: int) -> list[dict[str, Any]]:
         number = max(2, min(SAMPLES, count // 8))
-        places = np.unique(np.linspace(start, start + count - 1, number).astype(np.int64))
-        return [parsed_object(self._payloads[place].as_py()) for place in places.tolist()]
+        indexes = np.unique(np.linspace(start, start + count - 1, number).astype(np.int64))
+        return [parsed_object(self._payloads[index].as_py()) for index in indexes.tolist()]
 
     def _is_nested(self) -> bool:
         """Say whether most rows hold objects or arrays to be kept as text: no reader does that."""
@@ -158,7 +145,7 @@ class Survey:
         except (ValueError, RecursionError):
             return False
         nested = [
-            any(kind_of(v) is Kind.NESTED for n, v in row.items() if n not in self.certain)
+            any(kind_of(v) is Kind.NESTED for n, v in row.items() if n not in self.declared)
             for row in (row_of(sample, shape_of(sample)) for sample in samples)
         ]
         return 2 * sum(nested) > len(nested)
@@ -191,7 +178,7 @@ class Survey:
         strange = [
             name
             for name, kind in part.kinds.items()
-            if name in self._others and self.declared_type(name, kind) != self.certain.get(name)
+            if name in self._several and self.known_type(name, kind) != self._known[name].declared
         ]
         if not strange:
             return False
@@ -210,7 +197,7 @@ class Survey:
         """
         if len({self._names(row_of(sample, shape)) for sample in samples}) > 1:
             raise ValueError("some have other columns")
-        if any(kinds.get(name) is Kind.MIXED for name in self._others):
+        if any(kinds.get(name) is Kind.MIXED for name in self._several):
             raise ValueError("some have other types")
         return self._sort(shape, kinds)
 
@@ -219,14 +206,14 @@ class Survey:
         names = self._names(kinds)
         if names is None:
             return Sort(shape)
-        several = [name for name in names if name in self._others]
-        types = (self.declared_type(name, kinds[name]) for name in several)
+        several = [name for name in names if name in self._several]
+        types = (self.known_type(name, kinds[name]) for name in several)
         return Sort(shape, names, tuple(kind for kind in types if kind is not None))
 
     def _names(self, row: Iterable[str]) -> tuple[str, ...] | None:
-        """Give the columns of a row if all their types are known; without any it tells nothing."""
+        """Give the columns of a row if the types of all are declared; no columns say nothing."""
         names = tuple(row)
-        return names if names and all(name in self.certain for name in names) else None
+        return names if names and all(name in self.declared for name in names) else None
 
     def _expected(
         self, samples: list[dict[str, Any]], shape: Shape
@@ -250,15 +237,15 @@ class Survey:
         return envelope_fields(samples, pa.struct(list(types.items()))), found.kinds
 
     def _raw_type(self, name: str, kind: Kind) -> pa.DataType:
-        declared = self.declared_type(name, kind)
-        if declared is not None and declared.kind != "boolean":
-            raw = json_type(declared)
+        known = self.known_type(name, kind)
+        if known is not None and known.kind != "boolean":
+            raw = json_type(known)
             if has_map(raw):
                 raise ValueError(f"{name} has a map inside")
             return raw
         if kind not in RAW_KINDS:
             raise ValueError(f"{name} is {kind.value}")
-        return pa.bool_() if declared is not None else RAW_KINDS[kind]
+        return pa.bool_() if known is not None else RAW_KINDS[kind]
 
     def _checked(self, part: _Part, payloads: pa.Array) -> _Part | None:
         """Look whether numbers are surely what is written: a reader of doubles rounds silently."""
@@ -267,7 +254,7 @@ class Survey:
         row = part.table["after"].combine_chunks() if changes else None
         doubles = False
         for name, kind in part.kinds.items():
-            if name in self.certain:
+            if name in self.declared:
                 continue
             column = part.table[name] if row is None else pc.struct_field(row, name)
             if not (pa.types.is_int64(column.type) or pa.types.is_float64(column.type)):
@@ -284,25 +271,25 @@ class Survey:
             return None
         return _Part(part.sort, kinds, part.table)
 
-    def _look_at_each(self, places: Rows) -> None:
-        texts = self._payloads.take(pa.array(places)).to_pylist()
-        for place, text in zip(places.tolist(), texts, strict=True):
+    def _look_at_each(self, indexes: Rows) -> None:
+        texts = self._payloads.take(pa.array(indexes)).to_pylist()
+        for index, text in zip(indexes.tolist(), texts, strict=True):
             try:
                 message = parsed_object(text)
             except (ValueError, RecursionError) as error:
-                self.bad.append(BadMessage(place, f"it is not a JSON object: {error}"))
+                self.bad_messages.append(BadMessage(index, f"it is not a JSON object: {error}"))
                 continue
             if not message:
-                self.bad.append(BadMessage(place, "it is an object without fields"))
+                self.bad_messages.append(BadMessage(index, "it is an object without fields"))
                 continue
             shape = shape_of(message)
             kinds = {name: kind_of(value) for name, value in row_of(message, shape).items()}
-            misfit = next((n for n, t in self.guessed.items() if not fits(kinds.get(n), t)), None)
+            misfit = next((n for n, t in self._inferred.items() if not fits(kinds.get(n), t)), None)
             if misfit is not None:
-                self.bad.append(BadMessage(place, self._misfit(misfit, kinds[misfit])))
+                self.bad_messages.append(BadMessage(index, self._misfit(misfit, kinds[misfit])))
                 continue
             findings = self.findings.setdefault(self._sort(shape, kinds), Findings())
-            findings.odd.append(place)
+            findings.odd.append(index)
             findings.deletes &= shape is Shape.CHANGE and not message["after"]
             before = message.get("before") if shape is Shape.CHANGE else None
             old = {name: kind_of(value) for name, value in object_or_empty(before).items()}
@@ -310,6 +297,6 @@ class Survey:
 
     def _misfit(self, name: str, kind: Kind) -> str:
         return (
-            f"its {name} is {kind.value}, which does not fit {self.guessed[name]}, the type that "
+            f"its {name} is {kind.value}, which does not fit {self._inferred[name]}, the type that "
             "was inferred from other values"
         )

@@ -15,9 +15,11 @@ def table_values(
 ) -> tuple[pa.Array, list[BadMessage]]:
     """Convert raw values into the table's type, or into their digests."""
     source = plan.dialect.understood(source)
-    if column.name in plan.hashed:
+    if column.name in plan.values.hashed:
         plain = source.kind == "bytes" and source.logical is None
-        array, bad = fitted(raw, source, pa.binary() if plain else pa.string(), column.name)
-        return digests(array), bad
-    otherwise = plan.otherwise.get(column.name, Otherwise.REJECT)
+        array, bad_messages = fitted(
+            raw, source, pa.binary() if plain else pa.string(), column.name
+        )
+        return digests(array), bad_messages
+    otherwise = plan.values.otherwise.get(column.name, Otherwise.REJECT)
     return fitted(raw, source, column.type, column.name, otherwise)

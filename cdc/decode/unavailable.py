@@ -1,4 +1,4 @@
-"""Values that a change leaves out since the database did not log them, such as unchanged TOAST."""
+"""Values that were not sent since the database did not log them, such as unchanged TOAST."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ _TEXTS: Final = pa.array(
 )
 
 
-def unavailable(raw: pa.Array) -> Mask | None:
+def unsent_values(raw: pa.Array) -> Mask | None:
     """Find the rows of a raw column that hold the placeholder in place of a value, if any do."""
     found = _placeholders(raw)
     return found if found is not None and found.any() else None
@@ -61,9 +61,9 @@ def _of_parts(raw: pa.Array, parts: Mask | None, lengths: Lengths) -> Mask | Non
 def _numbers(raw: pa.Array) -> Mask:
     """Look for the list of the placeholder's bytes, which stands in arrays of numbers."""
     mask = _mask(pc.equal(pc.list_value_length(raw), len(_BYTES)))
-    places = np.flatnonzero(mask)
-    alike = [value == list(_BYTES) for value in raw.take(pa.array(places)).to_pylist()]
-    mask[places] = alike
+    rows = np.flatnonzero(mask)
+    alike = [value == list(_BYTES) for value in raw.take(pa.array(rows)).to_pylist()]
+    mask[rows] = alike
     return mask
 
 

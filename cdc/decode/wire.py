@@ -12,7 +12,7 @@ from cdc.decode.json_messages import Schemaless, split_json
 from cdc.decode.messages import BadMessage, MessageGroup, Rows
 from cdc.decode.registry import open_registry
 from cdc.decode.schemaless import split_schemaless
-from cdc.model import Declared
+from cdc.model.column_types import KnownColumns
 
 AVRO_MAGIC = b"\x00"
 NO_REGISTRY = "it is Avro, whose schema only a registry knows, and none is configured"
@@ -35,7 +35,7 @@ class NoRegistryError(ValueError):
 
 
 def split(
-    messages: pa.Array, rows: Rows, wire: Wire, declared: Declared
+    messages: pa.Array, rows: Rows, wire: Wire, columns: KnownColumns
 ) -> Iterator[MessageGroup | BadMessage]:
     """Split messages, none of them null, by format and schema.
 
@@ -43,7 +43,7 @@ def split(
         messages: Values, or keys.
         rows: Their rows in the chunk.
         wire: How they may be written.
-        declared: What is known of the columns of messages that do not describe them.
+        columns: What is known of the columns of messages that do not describe them.
 
     Raises:
         NoRegistryError: All messages are Avro, and no registry is configured.
@@ -61,7 +61,7 @@ def split(
         return
     for item in split_json(messages, rows):
         if isinstance(item, Schemaless):
-            yield from split_schemaless(item.payloads, item.rows, declared)
+            yield from split_schemaless(item.payloads, item.rows, columns)
         else:
             yield item
 

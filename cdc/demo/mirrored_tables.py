@@ -12,7 +12,9 @@ from pyiceberg.table.snapshots import Operation, Summary
 from sqlalchemy.exc import OperationalError
 
 from cdc.config import MirrorConfig
-from cdc.model import LEDGER_PROPERTY, NO_POSITION, Ledger
+from cdc.model import NO_POSITION
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 
 NAMESPACE: Final = "shop"
 

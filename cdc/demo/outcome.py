@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import psycopg
 
 from cdc.demo.mirrored_tables import MirroredTables
+from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.demo.workload import LastChange
 from cdc.observe.comparison import Comparison, compare
-from cdc.observe.postgres_rows import primary_key, read_rows
 
 HEADINGS = ("table", "source rows", "mirrored rows", "differences", "seconds behind")
 

@@ -1,13 +1,6 @@
 """Every deliberate error: what happened, where, and what to do next."""
 
 from cdc.errors.base import MirrorError
-from cdc.errors.lineage import (
-    AwaitedTableError,
-    DroppedTableError,
-    EndedTopicError,
-    RemadeTableError,
-    RenamedTableError,
-)
 from cdc.errors.records import (
     AccountError,
     AvroTopicError,
@@ -15,7 +8,6 @@ from cdc.errors.records import (
     ManyTablesError,
     MissingValueError,
     NotDebeziumError,
-    RecordError,
     RestlessTopicError,
     SpreadKeyError,
     TooManyBadRecordsError,
@@ -51,6 +43,13 @@ from cdc.errors.settings import (
     RegistryOptionError,
     SecretError,
 )
+from cdc.errors.source_tables import (
+    AwaitedTableError,
+    DroppedTableError,
+    EndedTopicError,
+    RemadeTableError,
+    RenamedTableError,
+)
 from cdc.errors.tables import (
     CatalogError,
     CommitConflictError,
@@ -68,6 +67,7 @@ from cdc.errors.tables import (
     UnclearTypeError,
     UnindexableKeyError,
     UnknownKeyError,
+    UnknownStateVersionError,
     UnmappableTypeError,
     UnmirrorableColumnError,
     UnmirrorableValueError,
@@ -110,7 +110,6 @@ __all__ = [
     "OtherModeError",
     "PartitionError",
     "Problem",
-    "RecordError",
     "RegistryOptionError",
     "RegistryUnreachableError",
     "RemadeTableError",
@@ -133,6 +132,7 @@ __all__ = [
     "UnclearTypeError",
     "UnindexableKeyError",
     "UnknownKeyError",
+    "UnknownStateVersionError",
     "UnlistedCatalogError",
     "UnmappableTypeError",
     "UnmirrorableColumnError",

@@ -1,7 +1,6 @@
 """What is wrong with a config, or with what it names on this machine."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from cdc.errors.base import MirrorError
 
@@ -22,72 +21,58 @@ class Problem:
 class ConfigError(MirrorError):
     """A config file cannot be used; all that is wrong with it at once."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
-    def __init__(self, path: str, problems: tuple[Problem, ...]) -> None:
-        super().__init__(path, problems)
-        self.path, self.problems = path, problems
+    path: str
+    problems: tuple[Problem, ...]
 
     def __str__(self) -> str:
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        return "\n".join(
-            [
-                f"{self.path}: {count}",
-                *("  " + str(problem).replace("\n", "\n  ") for problem in self.problems),
-            ]
-        )
+        indented = ("  " + str(problem).replace("\n", "\n  ") for problem in self.problems)
+        return "\n".join([f"{self.path}: {count}", *indented])
 
 
 class RegistryOptionError(MirrorError):
     """An option of the schema registry's client cannot be used."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
-    def __init__(self, option: str, reason: str) -> None:
-        super().__init__(option, reason)
-        self.option, self.reason = option, reason
-
-    def __str__(self) -> str:
-        return f"The option {self.option} of the schema registry {self.reason}. See [registry]."
+    option: str
+    reason: str
+    text = "The option {option} of the schema registry {reason}. Correct it under [registry]."
 
 
 class SecretError(MirrorError):
     """A secret that the config names cannot be read."""
 
-    exit_code: ClassVar[int] = 2
+    exit_code = 2
 
-    def __init__(self, setting: str, reference: str, reason: str) -> None:
-        super().__init__(setting, reference, reason)
-        self.setting, self.reference, self.reason = setting, reference, reason
+    setting: str
+    reference: str  # the name of the secret, never its value
+    reason: str
 
     def __str__(self) -> str:
         place = f"{self.setting} = {self.reference}" if self.setting else self.reference
-        return f"{place} cannot be read: {self.reason}"
+        return f"{place} cannot be read: {self.reason}. Provide it, or correct its name."
 
 
 class FolderError(MirrorError):
-    """A folder that the config names cannot be made."""
+    """A folder that the config names cannot be created."""
 
-    def __init__(self, setting: str, folder: str, reason: str) -> None:
-        super().__init__(setting, folder, reason)
-        self.setting, self.folder, self.reason = setting, folder, reason
-
-    def __str__(self) -> str:
-        return (
-            f"The folder {self.folder} of {self.setting} cannot be made: {self.reason}. "
-            "Choose a place that this user may write to."
-        )
+    setting: str
+    folder: str
+    reason: str
+    text = (
+        "The folder {folder} of {setting} cannot be created: {reason}. Choose one that this user "
+        "may write to."
+    )
 
 
 class JarsMissingError(MirrorError):
     """The folder that should hold Spark's extra jars has none."""
 
-    def __init__(self, folder: str) -> None:
-        super().__init__(folder)
-        self.folder = folder
-
-    def __str__(self) -> str:
-        return (
-            f"DATABASE_MIRROR_JARS names {self.folder}, which holds no jar. Unset it, or fill the "
-            "folder with `python -m cdc.downloads.spark_jars FOLDER`."
-        )
+    folder: str
+    text = (
+        "DATABASE_MIRROR_JARS names {folder}, which holds no jar. Unset it, or fill the folder "
+        "with `python -m cdc.downloads.spark_jars {folder}`."
+    )

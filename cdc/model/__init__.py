@@ -1,5 +1,8 @@
 """The words all stages share: names, source schemas, ledgers, file descriptions, reports."""
 
+from cdc.model.account import (
+    Account,
+)
 from cdc.model.changes import (
     EARLIEST,
     NO_POSITION,
@@ -10,7 +13,6 @@ from cdc.model.changes import (
     cutoffs_in_order,
 )
 from cdc.model.columns import (
-    Declared,
     Form,
     SourceColumn,
     SourceSchema,
@@ -23,34 +25,16 @@ from cdc.model.files import (
     WrittenFile,
     lane_of,
 )
-from cdc.model.ledger import (
-    Account,
-    Ledger,
-)
 from cdc.model.names import (
-    BACKFILL_PROPERTY,
     CURRENT,
     DELETED,
-    FORMER_KEY_PROPERTY,
-    IDENTITIES_PROPERTY,
-    KEY_FORMS_PROPERTY,
-    KEY_PROPERTY,
-    LEDGER_PROPERTY,
-    MIRROR_PROPERTY,
     MISSING,
     OFFSET,
     OP,
-    PARKED_PROPERTY,
     PARTITION,
     POSITION,
-    QUARANTINE,
-    QUARANTINED_PROPERTY,
     RESERVED,
-    SCHEMA_LOG_PROPERTY,
-    SEQUENCE_PROPERTY,
     TIME,
-    TOPIC_PROPERTY,
-    TYPES_PROPERTY,
     VALID_FROM,
     VALID_TO,
 )
@@ -72,42 +56,26 @@ from cdc.model.source import (
 )
 
 __all__ = [
-    "BACKFILL_PROPERTY",
     "CURRENT",
     "DELETED",
     "EARLIEST",
-    "FORMER_KEY_PROPERTY",
-    "IDENTITIES_PROPERTY",
-    "KEY_FORMS_PROPERTY",
-    "KEY_PROPERTY",
-    "LEDGER_PROPERTY",
-    "MIRROR_PROPERTY",
     "MISSING",
     "NO_POSITION",
     "OFFSET",
     "OP",
-    "PARKED_PROPERTY",
     "PARTITION",
     "POSITION",
-    "QUARANTINE",
-    "QUARANTINED_PROPERTY",
     "RESERVED",
-    "SCHEMA_LOG_PROPERTY",
-    "SEQUENCE_PROPERTY",
     "TIME",
-    "TOPIC_PROPERTY",
-    "TYPES_PROPERTY",
     "VALID_FROM",
     "VALID_TO",
     "Account",
     "BadRecord",
     "Cutoff",
     "CutoffCause",
-    "Declared",
     "Failed",
     "FileKind",
     "Form",
-    "Ledger",
     "LiveFile",
     "Op",
     "Outcome",

@@ -45,17 +45,6 @@ class SourceColumn:
     default: Any = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What is known beforehand of the columns of messages that carry no schema."""
-
-    # From the database's own catalog, or from the config: their messages are read as with a schema.
-    columns: tuple[SourceColumn, ...] = ()
-    # From the mirrored table, whose types were inferred: they stay, and values are fitted to them.
-    guessed: tuple[SourceColumn, ...] = ()
-    others: tuple[SourceColumn, ...] = ()  # other types of these, told from the first by values
-
-
 class Form(StrEnum):
     """How a message holds the row."""
 
@@ -73,4 +62,4 @@ class SourceSchema:
     form: Form = Form.ENVELOPE
     # The messages carry no schema: some of these types were guessed from values.
     inferred: bool = False
-    unseen: tuple[str, ...] = ()  # then also: columns without a value and a type
+    untyped: tuple[str, ...] = ()  # then also: columns without a value and a type

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cdc.errors import MirrorError
+from cdc.model.account import Account
 from cdc.model.changes import NO_POSITION, Cutoff
 from cdc.model.columns import SourceSchema
 from cdc.model.files import WrittenFile
-from cdc.model.ledger import Account
 from cdc.model.source import SchemaPlace, SourceTable, TableName
 
 

@@ -1,4 +1,4 @@
-"""What a mirror says about itself."""
+"""How things are shown: progress, status, column history, quarantine, comparison."""
 
 from cdc.observe.progress import BatchProgress, RunSummary
 

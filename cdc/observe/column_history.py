@@ -75,7 +75,7 @@ class ColumnHistories:
 
     exit_code = 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the changes for `--output json`."""
         return asdict(self)
 

@@ -97,10 +97,10 @@ def compare(mirror: pa.Table, source: pa.Table, key: Sequence[str]) -> Compariso
         Kind.DUPLICATED: (in_mirror > 0) & (in_source > 0) & (in_mirror + in_source > 2),
     }
     pairs = np.flatnonzero((in_mirror == 1) & (in_source == 1))
-    places = pa.array(pairs)
+    rows = pa.array(pairs)
     unequal = _unequal_columns(
-        mirror.take(keys["mirror_row"].take(places)),
-        source.take(keys["source_row"].take(places)),
+        mirror.take(keys["mirror_row"].take(rows)),
+        source.take(keys["source_row"].take(rows)),
         [name for name in source.column_names if name not in key],
     )
     changed = np.zeros(len(keys), dtype=np.bool_)
@@ -125,16 +125,16 @@ def _matched(mirror: pa.Table, source: pa.Table, key: Sequence[str]) -> pa.Table
     Not a join: grouping takes the keys of both sides at once, sees doubles, and matches nulls.
     """
     columns: dict[str, pa.ChunkedArray] = {}
-    for place, name in enumerate(key):
+    for index, name in enumerate(key):
         kind = _shared_type(mirror[name].type, source[name].type, name)
         both = [*mirror[name].cast(kind).chunks, *source[name].cast(kind).chunks]
-        columns[f"key{place}"] = pa.chunked_array(both, kind)
+        columns[f"key{index}"] = pa.chunked_array(both, kind)
     m, s = mirror.num_rows, source.num_rows
     columns["in_mirror"] = np.repeat(np.array([1, 0]), [m, s])
     columns["in_source"] = np.repeat(np.array([0, 1]), [m, s])
     columns["mirror_row"] = np.concatenate([np.arange(m), np.zeros(s, np.int64)])
     columns["source_row"] = np.concatenate([np.zeros(m, np.int64), np.arange(s)])
-    names = [f"key{place}" for place in range(len(key))]
+    names = [f"key{index}" for index in range(len(key))]
     # One thread, so that the keys keep the order of the rows and samples are the same every time.
     grouped = pa.table(columns).group_by(names, use_threads=False)
     counted = grouped.aggregate(
@@ -273,10 +273,10 @@ def _samples(
 ) -> tuple[Sample, ...]:
     samples = []
     for kind, mask in masks.items():
-        for place in np.flatnonzero(mask)[:SAMPLES]:
-            key = tuple(column[int(place)].as_py() for column in keys.columns)
+        for row in np.flatnonzero(mask)[:SAMPLES]:
+            key = tuple(column[int(row)].as_py() for column in keys.columns)
             # Only a changed key is among the pairs.
-            pair = np.flatnonzero(pairs == place)
+            pair = np.flatnonzero(pairs == row)
             columns = tuple(name for name, found in unequal.items() if found[pair].any())
             samples.append(Sample(kind, key, columns))
     return tuple(samples)

@@ -1,64 +1,115 @@
-"""The quarantine as text for people, and as plain values for scripts."""
+"""The records in quarantine as text for people, and as plain values for scripts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Final
-
-from cdc.observe.quarantine_records import BadGroup, KeptRecord
 
 NOTHING: Final = "nothing is in quarantine"
 HEX: Final = "0x"
+TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
-def group_lines(groups: Sequence[BadGroup]) -> Iterator[str]:
-    """Write groups for people: one line of numbers, and one that says why."""
-    if not groups:
-        yield NOTHING
-    for group in groups:
-        place = _plain(group.table or group.topic)
-        yield (
-            f"{place}  records={group.records}  topic={_plain(group.topic)}  "
-            f"offsets={_place(group.first)}..{_place(group.last)}  "
-            f"times={group.first_time:%Y-%m-%dT%H:%M:%SZ}..{group.last_time:%Y-%m-%dT%H:%M:%SZ}  "
-            f"replay={_replayable(group)}"
-        )
-        yield f"    {_plain(group.reason)}"
+@dataclass(frozen=True, slots=True)
+class QuarantinedGroup:
+    """The records of one table that are bad for the same cause."""
+
+    table: str | None
+    topic: str
+    reason: str  # that of the first of them
+    records: int
+    first: tuple[int, int]  # partition and offset
+    last: tuple[int, int]
+    first_time: datetime
+    last_time: datetime
+    # How many can be replayed as far as Kafka is concerned; None where it does not answer.
+    replayable: int | None
 
 
-def group_values(group: BadGroup) -> dict[str, Any]:
-    """Give a group for `--output json`."""
-    times = {name: getattr(group, name).isoformat() for name in ("first_time", "last_time")}
-    return {
-        **asdict(group),
-        "first": dict(zip(("partition", "offset"), group.first, strict=True)),
-        "last": dict(zip(("partition", "offset"), group.last, strict=True)),
-        **times,
-    }
+@dataclass(frozen=True, slots=True)
+class QuarantinedRecord:
+    """One record, whole."""
+
+    table: str | None
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    schema_id: int | None
+    time: datetime
+    key: bytes | None
+    value: bytes | None
 
 
-def record_lines(records: Sequence[KeptRecord]) -> Iterator[str]:
-    """Write records for people."""
-    if not records:
-        yield NOTHING
-    for record in records:
-        schema = "" if record.schema_id is None else f"  schema_id={record.schema_id}"
-        yield (
-            f"{_plain(record.topic)}  partition={record.partition}  offset={record.offset}  "
-            f"table={_plain(record.table or '-')}  time={record.time:%Y-%m-%dT%H:%M:%SZ}{schema}"
-        )
-        yield f"    reason  {_plain(record.reason)}"
-        for name, content in (("key", record.key), ("value", record.value)):
-            yield f"    {name:<6}  {_plain(readable(content) or 'null')}"
+@dataclass(frozen=True, slots=True)
+class GroupPage:
+    """What `quarantine list` shows."""
+
+    groups: Sequence[QuarantinedGroup]
+
+    exit_code = 0
+
+    def lines(self) -> Iterator[str]:
+        """Write groups for people: one line of numbers, and one that says why."""
+        if not self.groups:
+            yield NOTHING
+        for group in self.groups:
+            (p, offset), (last_p, last) = group.first, group.last
+            yield (
+                f"{_plain(group.table or group.topic)}  records={group.records}  "
+                f"topic={_plain(group.topic)}  offsets={p}:{offset}..{last_p}:{last}  "
+                f"times={group.first_time:{TIME}}..{group.last_time:{TIME}}  "
+                f"replay={_replayable(group)}"
+            )
+            yield f"    {_plain(group.reason)}"
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Give the groups for `--output json`."""
+        return [
+            {
+                **asdict(group),
+                "first": dict(zip(("partition", "offset"), group.first, strict=True)),
+                "last": dict(zip(("partition", "offset"), group.last, strict=True)),
+                "first_time": group.first_time.isoformat(),
+                "last_time": group.last_time.isoformat(),
+            }
+            for group in self.groups
+        ]
 
 
-def record_values(record: KeptRecord) -> dict[str, Any]:
-    """Give a record for `--output json`."""
-    return {
-        **asdict(record),
-        "time": record.time.isoformat(),
-        "key": readable(record.key),
-        "value": readable(record.value),
-    }
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """What `quarantine show` shows."""
+
+    records: Sequence[QuarantinedRecord]
+
+    exit_code = 0
+
+    def lines(self) -> Iterator[str]:
+        """Write records for people."""
+        if not self.records:
+            yield NOTHING
+        for record in self.records:
+            schema = "" if record.schema_id is None else f"  schema_id={record.schema_id}"
+            yield (
+                f"{_plain(record.topic)}  partition={record.partition}  offset={record.offset}  "
+                f"table={_plain(record.table or '-')}  time={record.time:{TIME}}{schema}"
+            )
+            yield f"    reason  {_plain(record.reason)}"
+            for name, content in (("key", record.key), ("value", record.value)):
+                yield f"    {name:<6}  {_plain(readable(content) or 'null')}"
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Give the records for `--output json`."""
+        return [
+            {
+                **asdict(record),
+                "time": record.time.isoformat(),
+                "key": readable(record.key),
+                "value": readable(record.value),
+            }
+            for record in self.records
+        ]
 
 
 def readable(content: bytes | None) -> str | None:
@@ -78,11 +129,7 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
-def _place(place: tuple[int, int]) -> str:
-    return f"{place[0]}:{place[1]}"
-
-
-def _replayable(group: BadGroup) -> str:
+def _replayable(group: QuarantinedGroup) -> str:
     if group.replayable is None:
         return "unknown, Kafka does not answer"
     if group.replayable == group.records:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any
 
-NOTHING: Final = "nothing is in quarantine"
+from cdc.observe.quarantine_pages import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class ReplayReport:
         """Fail when something could not be replayed."""
         return 0 if all(table.done for table in self.tables) else 1
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the report for `--output json`."""
         return {"ok": self.exit_code == 0, **asdict(self)}
 
@@ -75,6 +75,6 @@ class ReplayReport:
 def staying(reasons: Mapping[tuple[int, int], str]) -> tuple[Staying, ...]:
     """Put records that stay together by their reasons; they are named by partition and offset."""
     found: dict[str, list[tuple[int, int]]] = {}
-    for place, reason in sorted(reasons.items()):
-        found.setdefault(reason, []).append(place)
-    return tuple(Staying(reason, len(places), *places[0]) for reason, places in found.items())
+    for at, reason in sorted(reasons.items()):
+        found.setdefault(reason, []).append(at)
+    return tuple(Staying(reason, len(offsets), *offsets[0]) for reason, offsets in found.items())

@@ -1,4 +1,4 @@
-"""Where the tables of a mirror stand."""
+"""The status of the tables of a mirror."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -66,17 +66,17 @@ class TableStatus:
 
     def notes(self) -> Iterator[str]:
         """Say what has to be done about it."""
-        place = f"{self.topic} ({self.table})" if self.table else self.topic
+        name = f"{self.topic} ({self.table})" if self.table else self.topic
         if self.parked is not None:
             at = ", ".join(f"{partition}:{next_}" for partition, next_ in self.offsets.items())
             where = f" at partition:offset {at}" if at else ""
-            yield f"{place}: parked: {self.parked} (Since {self.parked_since}{where}.)"
+            yield f"{name}: parked: {self.parked} (Since {self.parked_since}{where}.)"
         if self.lost is not None:
-            yield f"{place}: lost: {self.lost}"
+            yield f"{name}: lost: {self.lost}"
         if self.ended is not None:
-            yield f"{place}: ended: {self.ended}"
+            yield f"{name}: ended: {self.ended}"
         if self.dropped is not None:
-            yield f"{place}: dropped at the source since {self.dropped}. The table stays as it is."
+            yield f"{name}: dropped at the source since {self.dropped}. The table stays as it is."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class MirrorStatus:
             quarantined=sum(table.quarantined for table in tables),
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Give the status for `--output json`."""
         total = asdict(self.total)
         names = (

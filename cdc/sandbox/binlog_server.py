@@ -7,7 +7,7 @@ from pathlib import Path
 from cdc.downloads.processes import Command
 from cdc.sandbox.endpoints import BinlogEndpoint
 from cdc.sandbox.ports import LOOPBACK
-from cdc.sandbox.server import Bench, Server, server_environment, server_user
+from cdc.sandbox.server import Bench, Server, check_folder, server_environment, server_user
 
 BINLOG_OPTIONS = (
     "--log-bin=mysql-bin",
@@ -43,7 +43,7 @@ class BinlogServer(Server):
 
     def prepare(self) -> None:
         """Make the system tables and the file that sets the passwords at each start."""
-        self.check_folder(self._user)
+        check_folder(self, self._user)
         if self._user is not None:
             # The cache may lie under /root, where no other user gets in.
             self.root = Path(shutil.copytree(self.root, self.folder / "root", symlinks=True))

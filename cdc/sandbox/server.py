@@ -73,18 +73,6 @@ class Server(ABC):
         """The server's own part of the scratch folder."""
         return self.bench.scratch / type(self).__name__.lower()
 
-    def check_folder(self, user: tuple[int, int] | None) -> None:
-        """Refuse a scratch folder in which another user could not work.
-
-        Raises:
-            SandboxPartMissingError: The server runs as another user, who cannot enter the folder.
-        """
-        if user is not None and not open_to_others(self.folder):
-            raise SandboxPartMissingError(
-                f"a scratch folder that {self.title} can enter, which does not run as root",
-                f"{self.folder.parent} is closed to other users: choose another folder.",
-            )
-
     @property
     def log(self) -> Path:
         """Everything the server printed, over all its starts."""
@@ -211,3 +199,16 @@ def server_environment(home: Path) -> dict[str, str]:
         "PATH": os.environ.get("PATH", os.defpath),
         "TZ": "UTC",
     }
+
+
+def check_folder(server: Server, user: tuple[int, int] | None) -> None:
+    """Refuse a scratch folder in which another user could not work.
+
+    Raises:
+        SandboxPartMissingError: The server runs as another user, who cannot enter the folder.
+    """
+    if user is not None and not open_to_others(server.folder):
+        raise SandboxPartMissingError(
+            f"a scratch folder that {server.title} can enter, which does not run as root",
+            f"{server.folder.parent} is closed to other users: choose another folder.",
+        )

@@ -1,6 +1,6 @@
 """Schemas that were inferred from values: joined into one, and fitted to the table there is."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from pyiceberg.schema import Schema
@@ -42,27 +42,28 @@ def joined(schemas: Iterable[SourceSchema]) -> tuple[SourceSchema, ...]:
     found: dict[SourceSchema, SourceSchema] = {}
     for schema in schemas:
         # Another key, or another form, is another matter: it is not for guesses to settle.
-        kind = replace(schema, columns=(), unseen=()) if schema.inferred else schema
+        kind = replace(schema, columns=(), untyped=()) if schema.inferred else schema
         found[kind] = _join(found[kind], schema) if kind in found else schema
     return tuple(found.values())
 
 
 def fitted(
-    schema: SourceSchema, table: Schema, certain: Iterable[SourceColumn], name: str
+    schema: SourceSchema, table: Schema, declared: Collection[str], name: str
 ) -> SourceSchema:
     """Give an inferred schema the types that the table's columns have already.
 
     Raises:
         UntypedColumnsError: Values of some columns' types cannot be told from what is written.
     """
-    told = {column.name for column in certain}
     kept = {column.name: column.type for column in guessable_columns(table)}
     there = {column.name for column in table.fields}
-    untold = [c.name for c in schema.columns if c.name in there - kept.keys() - told]
+    untold = [
+        c.name for c in schema.columns if c.name in there - kept.keys() if c.name not in declared
+    ]
     if untold:
         raise UntypedColumnsError(name, tuple(untold))
     columns = (
-        SourceColumn(c.name, c.type if c.name in told else kept.get(c.name, c.type))
+        SourceColumn(c.name, c.type if c.name in declared else kept.get(c.name, c.type))
         for c in schema.columns
     )
     return replace(schema, columns=tuple(columns))
@@ -72,11 +73,11 @@ def _join(one: SourceSchema, other: SourceSchema) -> SourceSchema:
     types = {column.name: column.type for column in one.columns}
     for column in other.columns:
         types[column.name] = _wider(types.get(column.name, column.type), column.type)
-    unseen = dict.fromkeys((*one.unseen, *other.unseen))
+    untyped = dict.fromkeys((*one.untyped, *other.untyped))
     return replace(
         one,
         columns=tuple(SourceColumn(n, t) for n, t in types.items()),
-        unseen=tuple(name for name in unseen if name not in types),
+        untyped=tuple(name for name in untyped if name not in types),
     )
 
 

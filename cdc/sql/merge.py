@@ -6,8 +6,10 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc.model import CURRENT, LEDGER_PROPERTY, OP, FileKind, Ledger, Op, WrittenFile
+from cdc.model import CURRENT, OP, FileKind, Op, WrittenFile
 from cdc.sql.names import KeyBounds, doubled, quoted, same_key, within
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 
 SNAPSHOT_PROPERTY: Final = "spark.sql.iceberg.snapshot-property."
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from cdc.dialect import ColumnFacts
-from cdc.model import IDENTITIES_PROPERTY
+from cdc.state.names import IDENTITIES_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +57,23 @@ def read_identities(properties: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def identities_property(
-    facts: Mapping[str, ColumnFacts],
-    known: Mapping[str, int] | None = None,
-    names: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """Give the table property that keeps what the catalog knows the columns by.
+def identities_property(identities: Mapping[str, int]) -> dict[str, str]:
+    """Give the table property that keeps what the catalog knows the columns by."""
+    return {IDENTITIES_PROPERTY: json.dumps(identities, sort_keys=True)} if identities else {}
+
+
+def joined_identities(
+    facts: Mapping[str, ColumnFacts], known: Mapping[str, int], names: Mapping[str, str]
+) -> dict[str, int]:
+    """Add what the catalog says now to what it said before.
 
     Args:
         facts: What the catalog says now.
         known: What it said before.
         names: The new names of columns that were renamed.
     """
-    known, names = known or {}, names or {}
     told = {name: fact.identity for name, fact in facts.items() if fact.identity is not None}
     joined = {names.get(name, name): identity for name, identity in known.items()}
     # One that is known under an earlier name has yet to follow: it is not here under its last one.
     followed = set(joined.values())
-    joined |= {name: identity for name, identity in told.items() if identity not in followed}
-    return {IDENTITIES_PROPERTY: json.dumps(joined, sort_keys=True)} if joined else {}
+    return joined | {name: identity for name, identity in told.items() if identity not in followed}

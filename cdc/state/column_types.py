@@ -1,18 +1,19 @@
-"""The types of columns whose messages do not tell them: what a table was told, and is told now.
+"""The types of columns whose messages do not tell them: what the source's catalog said and says.
 
-The source's catalog says what a column is today. A message may be older: so a table keeps what it
-was told, and a column that the catalog no longer has is still read as what it was. Where the two
-differ, a message's own values may decide which one it was written in; where both are written alike
-nobody can.
+It says what a column is today. A message may be older: so a table keeps what the catalog said, and
+a column that the catalog no longer has is still read as what it was. Where the two differ, a
+message's own values may decide which one it was written in; where both are written alike nobody
+can.
 """
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from cdc.dialect import Dialect
-from cdc.model import TYPES_PROPERTY, SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import ColumnTypes, KnownColumns
 from cdc.model.logical import (
     DECIMAL,
     ENUM,
@@ -25,6 +26,7 @@ from cdc.model.logical import (
     decimal_scale,
     meaning,
 )
+from cdc.state.names import TYPES_PROPERTY
 
 # All types that a column has had, by its name in the source; the last is the one that it has.
 TypeMemory = Mapping[str, tuple[SourceType, ...]]
@@ -36,62 +38,48 @@ _MOST_DIGITS: Final = 1 << 16
 _FORMER: Final = 8  # as many types of one column are kept
 
 
-@dataclass(frozen=True, slots=True)
-class UnclearType:
-    """A column whose messages may be written in either of two types."""
-
-    column: str
-    old: SourceType
-    new: SourceType
-
-    def __str__(self) -> str:
-        return f"{self.column} from {_spelled(self.old)} to {_spelled(self.new)}"
-
-
-@dataclass(frozen=True, slots=True)
-class ToldTypes:
-    """How to read the columns of messages that do not tell their types."""
-
-    columns: tuple[SourceColumn, ...] = ()
-    # Other types of these columns, each of which a value tells from the one above.
-    others: tuple[SourceColumn, ...] = ()
-    unclear: tuple[UnclearType, ...] = ()
-
-
-def told_types(
+def catalog_types(
     memory: TypeMemory,
     catalog: Iterable[SourceColumn],
     table: Collection[str],
     chosen: Collection[str],
     dialect: Dialect,
-) -> ToldTypes:
-    """Join what a table was told with what the source's catalog says now.
+) -> KnownColumns:
+    """Join what the source's catalog said to a table with what it says now.
 
     Args:
-        memory: What the table was told.
+        memory: What it said, as the table keeps it.
         catalog: The columns that the source has now.
         table: The names of the table's columns: what another one was once holds no value here.
         chosen: The columns of which the config says the type.
         dialect: The source's database.
     """
-    now = {column.name: column for column in catalog}
-    columns, others, unclear = [], [], []
+    now = {column.name: column.type for column in catalog}
+    columns = {}
     for name in dict.fromkeys((*now, *memory)):
-        had = memory.get(name, ())
+        had, unclear = memory.get(name, ()), None
         if name not in now:
-            column, rest = SourceColumn(name, had[-1]), had[:-1]
+            own, rest = had[-1], had[:-1]
         elif not had or name not in table or name in chosen:
-            column, rest = now[name], had
+            own, rest = now[name], had
         else:
-            told = now[name]
-            both = joint_type(had[-1], told.type, dialect)
-            column = replace(told, type=both or had[-1])
-            rest = had[:-1] if both else (told.type, *had[:-1])
-            if both is None and not told_apart(had[-1], told.type):
-                unclear.append(UnclearType(name, had[-1], told.type))
-        columns.append(column)
-        others += [SourceColumn(name, kind) for kind in rest if told_apart(column.type, kind)]
-    return ToldTypes(tuple(columns), tuple(others), tuple(unclear))
+            both = joint_type(had[-1], now[name], dialect)
+            own = both or had[-1]
+            rest = had[:-1] if both else (now[name], *had[:-1])
+            if both is None and not distinguishable(had[-1], now[name]):
+                unclear = now[name]
+        others = tuple(kind for kind in rest if distinguishable(own, kind))
+        columns[name] = ColumnTypes(own, others=others, unclear=unclear)
+    return columns
+
+
+def unclear_types(known: KnownColumns) -> tuple[str, ...]:
+    """Say of columns whose messages may be written in either of two types which these are."""
+    return tuple(
+        f"{name} from {_spelled(types.declared)} to {_spelled(types.unclear)}"
+        for name, types in known.items()
+        if types.declared and types.unclear
+    )
 
 
 def joint_type(old: SourceType, new: SourceType, dialect: Dialect) -> SourceType | None:
@@ -115,7 +103,7 @@ def joint_type(old: SourceType, new: SourceType, dialect: Dialect) -> SourceType
     return None
 
 
-def told_apart(one: SourceType, other: SourceType) -> bool:
+def distinguishable(one: SourceType, other: SourceType) -> bool:
     """Say whether a value that is not null always tells which of two types it is of."""
     return _spellings(one).isdisjoint(_spellings(other))
 
@@ -141,27 +129,27 @@ def _spellings(kind: SourceType) -> frozenset[str]:
 
 
 def remembered(
-    memory: TypeMemory, told: Iterable[SourceColumn], dialect: Dialect
+    memory: TypeMemory, types: Mapping[str, SourceType], dialect: Dialect
 ) -> dict[str, tuple[SourceType, ...]]:
-    """Add to what a table was told."""
+    """Add the types of some columns to those that a table keeps."""
     found = dict(memory)
-    for column in told:
-        had = found.get(column.name, ())
-        if had and joint_type(had[-1], column.type, dialect) is not None:
+    for name, now in types.items():
+        had = found.get(name, ())
+        if had and joint_type(had[-1], now, dialect) is not None:
             had = had[:-1]
-        earlier = tuple(kind for kind in had if kind != column.type)
-        found[column.name] = (*earlier[-_FORMER:], column.type)
+        earlier = tuple(kind for kind in had if kind != now)
+        found[name] = (*earlier[-_FORMER:], now)
     return found
 
 
 def read_types(properties: Mapping[str, str]) -> dict[str, tuple[SourceType, ...]]:
-    """Read what a table was told."""
+    """Read the types that a table keeps."""
     found = json.loads(properties.get(TYPES_PROPERTY, "{}"))
     return {name: tuple(_type(kind) for kind in kinds) for name, kinds in found.items()}
 
 
 def types_property(memory: TypeMemory) -> dict[str, str]:
-    """Give the table property that keeps what a table was told."""
+    """Give the table property that keeps the types of columns."""
     texts = {name: [_written(kind) for kind in kinds] for name, kinds in memory.items()}
     return {TYPES_PROPERTY: json.dumps(texts, separators=(",", ":"))} if texts else {}
 

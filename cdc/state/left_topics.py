@@ -1,28 +1,25 @@
-"""What a mirror remembers of topics that it has left: their tables were renamed or dropped."""
+"""Topics that a mirror has left, since their tables were renamed or dropped at the source."""
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Final
 
-from cdc.model import RESERVED
-
-# Of the quarantine's table.
-RETIRED_PROPERTY: Final = RESERVED + "retired"
+from cdc.model import TableName
+from cdc.state.names import LEFT_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
 class LeftTable:
-    """A table that had a topic: its name levels, and those that it got."""
+    """A table that had a topic: its name, and the one that it got."""
 
     uuid: str
-    name: tuple[str, ...]
+    name: TableName
     location: str
-    new_name: tuple[str, ...] | None = None  # a dropped one has none
+    new_name: TableName | None = None  # a dropped one has none
 
 
 @dataclass(frozen=True, slots=True)
-class RetiredTopic:
+class LeftTopic:
     """A topic whose records up to some offsets are nobody's any more."""
 
     topic: str
@@ -42,25 +39,46 @@ class RetiredTopic:
         return all(end <= self.offsets.get(partition, 0) for partition, end in ends.items())
 
 
-def read_retired(properties: Mapping[str, str]) -> dict[str, RetiredTopic]:
-    """Read what the properties of the quarantine's table tell of topics that were left."""
+def read_left_topics(properties: Mapping[str, str]) -> dict[str, LeftTopic]:
+    """Read from the properties of the quarantine's table which topics were left."""
     found = {}
-    for entry in json.loads(properties.get(RETIRED_PROPERTY, "[]")):
+    for entry in json.loads(properties.get(LEFT_PROPERTY, "[]")):
         entry["offsets"] = {int(p): offset for p, offset in entry["offsets"].items()}
         entry["tables"] = tuple(
             LeftTable(
-                table["uuid"],
-                tuple(table["name"]),
-                table["location"],
-                None if table["new_name"] is None else tuple(table["new_name"]),
+                table["uuid"], _name(table["name"]), table["location"], _maybe(table["new_name"])
             )
             for table in entry["tables"]
         )
-        found[entry["topic"]] = RetiredTopic(**entry)
+        found[entry["topic"]] = LeftTopic(**entry)
     return found
 
 
-def retired_property(topics: Iterable[RetiredTopic]) -> dict[str, str]:
+def left_topics_property(topics: Iterable[LeftTopic]) -> dict[str, str]:
     """Give the property that keeps it."""
-    entries = [asdict(topic) for topic in topics]
-    return {RETIRED_PROPERTY: json.dumps(entries, separators=(",", ":"))}
+    return {LEFT_PROPERTY: json.dumps([_entry(t) for t in topics], separators=(",", ":"))}
+
+
+def _entry(topic: LeftTopic) -> dict[str, object]:
+    tables = [
+        {
+            "uuid": table.uuid,
+            "name": _levels(table.name),
+            "location": table.location,
+            "new_name": None if table.new_name is None else _levels(table.new_name),
+        }
+        for table in topic.tables
+    ]
+    return {**asdict(topic), "tables": tables}
+
+
+def _levels(name: TableName) -> list[str]:
+    return [*name.namespace, name.table]
+
+
+def _name(levels: list[str]) -> TableName:
+    return TableName(tuple(levels[:-1]), levels[-1])
+
+
+def _maybe(levels: list[str] | None) -> TableName | None:
+    return None if levels is None else _name(levels)

@@ -1,14 +1,14 @@
-"""What a run leaves word of: tables that it could not go on with."""
+"""Parked tables, as a mirror remembers them for other processes such as `status`."""
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
-from cdc.model import PARKED_PROPERTY
+from cdc.state.names import PARKED_PROPERTY
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedWord:
+class ParkedTable:
     """A table that is parked, or a topic of which no table could be written."""
 
     topic: str
@@ -23,15 +23,15 @@ class ParkedWord:
         return self.table is None or dict(self.offsets) == dict(offsets)
 
 
-def read_words(properties: Mapping[str, str]) -> tuple[ParkedWord, ...]:
-    """Read the word that a run left in the properties of its quarantine's table."""
+def read_parked(properties: Mapping[str, str]) -> tuple[ParkedTable, ...]:
+    """Read from the properties of the quarantine's table which tables are parked."""
     return tuple(
-        ParkedWord(**{**entry, "offsets": {int(p): o for p, o in entry["offsets"].items()}})
+        ParkedTable(**{**entry, "offsets": {int(p): o for p, o in entry["offsets"].items()}})
         for entry in json.loads(properties.get(PARKED_PROPERTY, "[]"))
     )
 
 
-def words_property(words: Iterable[ParkedWord]) -> dict[str, str]:
-    """Give the table property that keeps the word."""
-    entries = [asdict(word) for word in words]
+def parked_property(parked: Iterable[ParkedTable]) -> dict[str, str]:
+    """Give the property that keeps it."""
+    entries = [asdict(table) for table in parked]
     return {PARKED_PROPERTY: json.dumps(entries, separators=(",", ":"))}

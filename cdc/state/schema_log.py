@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from cdc.config import ChangeKind
-from cdc.model import SCHEMA_LOG_PROPERTY, SchemaEvent, SchemaPlace
+from cdc.model import SchemaEvent, SchemaPlace
+from cdc.state.names import SCHEMA_LOG_PROPERTY
 
 CREATED = "create"
 FIRST_SCHEMA = 0  # Iceberg's number of the schema that a table is made with

@@ -1,23 +1,15 @@
-"""Where a mirrored table comes from, as the table itself keeps it."""
+"""What a mirrored table remembers of the table that it is a mirror of."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Final
 
-from cdc.model import RESERVED, TOPIC_PROPERTY, Ledger
-
-# What the source's own catalog knows the table by: its server, and a number.
-SOURCE_PROPERTY: Final = RESERVED + "source"
-# Since when the source has no such table; empty where it has one again.
-DROPPED_PROPERTY: Final = RESERVED + "dropped"
-# The place in the source's log from which on the table is another one of the same name.
-REPLACED_PROPERTY: Final = RESERVED + "replaced"
-# Whether the table has rows of another one that its source has replaced: an insert of the same key
-# takes their place.
-STALE_PROPERTY: Final = RESERVED + "stale_rows"
-# The topic that a renamed table had, and the number of the last batch that it got from there.
-FORMER_PROPERTY: Final = RESERVED + "former"
+from cdc.state.names import (
+    DROPPED_PROPERTY,
+    REPLACED_PROPERTY,
+    SOURCE_PROPERTY,
+    STALE_PROPERTY,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +23,9 @@ class Identity:
         return f"{self.server}/{'' if self.number is None else self.number}"
 
     @staticmethod
-    def read(properties: Mapping[str, str]) -> "Identity | None":
-        """Read what a table was known by when somebody looked last."""
-        server, _, number = properties.get(SOURCE_PROPERTY, "").rpartition("/")
+    def parse(text: str) -> "Identity | None":
+        """Read an identity from a property; None where it tells none."""
+        server, _, number = text.rpartition("/")
         return Identity(server, int(number) if number else None) if server else None
 
 
@@ -45,32 +37,58 @@ class Moment:
     position: int | None = None
     time: int | None = None  # microseconds since 1970
 
-    def text(self) -> str:
-        """Write the moment as a table property has it."""
+    def __str__(self) -> str:
         return json.dumps(asdict(self))
 
     @staticmethod
-    def read(properties: Mapping[str, str], name: str) -> "Moment | None":
-        """Read the moment that a property tells, if it tells any."""
-        text = properties.get(name)
+    def parse(text: str) -> "Moment | None":
+        """Read a moment from a property; None where it tells none."""
         return Moment(**json.loads(text)) if text else None
 
 
-def former_property(ledger: Ledger) -> dict[str, str]:
-    """Give the property that tells what a table had of its topic when it left it."""
-    return {FORMER_PROPERTY: json.dumps([ledger.topic, ledger.batch])}
+@dataclass(frozen=True, slots=True)
+class SourceIdentity:
+    """What the source's catalog knew a table by, and what became of it there."""
 
+    identity: Identity | None = None
+    dropped: Moment | None = None  # since when the source has no such table
+    # From where in the source's log on the table is another one of the same name.
+    replaced: Moment | None = None
+    # Whether the table may have rows of such another one: an insert replaces them.
+    stale_rows: bool = False
 
-def current_ledger(ledger: Ledger, properties: Mapping[str, str]) -> Ledger | None:
-    """Give what a ledger says of the topic that its table has now.
+    @staticmethod
+    def read(properties: Mapping[str, str]) -> "SourceIdentity":
+        """Read what a table's properties say."""
+        return SourceIdentity(
+            Identity.parse(properties.get(SOURCE_PROPERTY, "")),
+            Moment.parse(properties.get(DROPPED_PROPERTY, "")),
+            Moment.parse(properties.get(REPLACED_PROPERTY, "")),
+            properties.get(STALE_PROPERTY) == "true",
+        )
 
-    One from before the table was renamed is of another topic, of which the table had everything:
-    the new topic starts at its first record. None if it is older than that: the table was set back
-    to where it had not had everything, and nobody reads the old topic any more.
-    """
-    topic = properties.get(TOPIC_PROPERTY, ledger.topic)
-    if ledger.topic == topic:
-        return ledger
-    if json.loads(properties.get(FORMER_PROPERTY, "[]")) != [ledger.topic, ledger.batch]:
-        return None
-    return replace(ledger, topic=topic, partitions={}, pending_cutoff=None)
+    @property
+    def properties(self) -> Iterator[tuple[str, str]]:
+        """The properties that keep it."""
+        if self.identity is not None:
+            yield SOURCE_PROPERTY, str(self.identity)
+        if self.dropped is not None:
+            yield DROPPED_PROPERTY, str(self.dropped)
+        if self.replaced is not None:
+            yield REPLACED_PROPERTY, str(self.replaced)
+        if self.stale_rows:
+            yield STALE_PROPERTY, "true"
+
+    def found(self, identity: Identity | None) -> "SourceIdentity":
+        """Take note that the source has the table."""
+        return replace(self, identity=identity, dropped=None)
+
+    def gone(self, when: Moment) -> "SourceIdentity":
+        """Take note that the source has no such table; since when is noted once."""
+        return self if self.dropped is not None else replace(self, dropped=when)
+
+    def made_again(self, identity: Identity | None, *, rows_go: bool) -> "SourceIdentity":
+        """Take note that another table has the name: rows from before go, or may be stale."""
+        if rows_go and self.dropped is not None:
+            return replace(self, identity=identity, dropped=None, replaced=self.dropped)
+        return replace(self, identity=identity, dropped=None, stale_rows=True)

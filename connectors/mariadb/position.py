@@ -1,4 +1,4 @@
-"""Where in the binary log a MariaDB change stands: as in MySQL."""
+"""The position of a change in MariaDB's binary log: as in MySQL."""
 
 from connectors.mysql.position import POSITION_FIELDS, position
 

@@ -10,9 +10,8 @@ from cdc.dialect import ColumnFacts
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceTable, SourceType
 from connectors import debezium_types as debezium
-from connectors.database_url import read_database_url
 from connectors.debezium_types import BINARY_MODE, DECIMAL_MODE, TIME_MODE
-from connectors.mysql.probe import ANSWER_SECONDS
+from connectors.mysql.probe import connect
 
 if TYPE_CHECKING:
     from pymysql.cursors import Cursor
@@ -113,18 +112,8 @@ def connected(url: str, asked: str) -> "Iterator[Cursor]":
     """Open the database, and translate what it refuses."""
     import pymysql
 
-    address = read_database_url(url, "The database", 3306)
     try:
-        connection = pymysql.connect(
-            host=address.hostname,
-            port=address.port,
-            user=address.user,
-            password=address.password,
-            connect_timeout=ANSWER_SECONDS,
-            charset="utf8mb4",
-            autocommit=True,
-        )
-        with connection, connection.cursor() as cursor:
+        with connect(url) as connection, connection.cursor() as cursor:
             yield cursor
     except pymysql.MySQLError as error:
         reason = str(error.args[-1] if error.args else error)
@@ -157,7 +146,7 @@ def _integer(signed: SourceType, unsigned: SourceType) -> "Chosen":
 
 def _bigint(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
     if column.unsigned and modes[UNSIGNED_MODE] == "precise":
-        return debezium.decimal({DECIMAL_MODE: "precise"}, _UNSIGNED_DIGITS, 0)
+        return debezium.exact_decimal(_UNSIGNED_DIGITS, 0)
     return debezium.INT64
 
 
@@ -166,13 +155,13 @@ def _float(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
     return debezium.DOUBLE if "," in column.whole else debezium.FLOAT
 
 
-def _words(logical: str) -> "Chosen":
+def _enum(logical: str) -> "Chosen":
     """Name the options as Debezium does: between commas, a comma of their own escaped."""
 
     def chosen(column: CatalogColumn, modes: Mapping[str, str]) -> SourceType:
         options = _OPTION.findall(column.whole)
         escaped = (o.replace(",", "\\,").replace("\\'", "'").replace("''", "'") for o in options)
-        return debezium.words(logical, ",".join(escaped))
+        return debezium.enum(logical, ",".join(escaped))
 
     return chosen
 
@@ -212,8 +201,8 @@ _TYPES: dict[str, Chosen] = {
     "timestamp": _always(debezium.ZONED_TIMESTAMP),
     "time": lambda column, modes: debezium.time(modes, column.digits),
     "year": _always(debezium.YEAR),
-    "enum": _words("io.debezium.data.Enum"),
-    "set": _words("io.debezium.data.EnumSet"),
+    "enum": _enum("io.debezium.data.Enum"),
+    "set": _enum("io.debezium.data.EnumSet"),
     "json": _always(debezium.JSON),
     "uuid": _always(debezium.UUID),
     "point": _always(debezium.POINT),

@@ -3,6 +3,7 @@
 import zlib
 
 from cdc.dialect import ConnectorRequest
+from connectors.connector_settings import database_settings, schema_history
 
 
 def connector_config(request: ConnectorRequest) -> dict[str, str]:
@@ -16,21 +17,11 @@ def connector_config(request: ConnectorRequest) -> dict[str, str]:
 def binlog_settings(request: ConnectorRequest) -> dict[str, str]:
     """Give what the MySQL and the MariaDB connector have in common."""
     return {
-        "tasks.max": "1",
-        "database.hostname": request.hostname,
-        "database.port": str(request.port),
-        "database.user": request.user,
-        "database.password": request.password,
+        **database_settings(request),
+        **schema_history(request),
         # Replicas of one server need different ids; one derived from the name stays the same.
         "database.server.id": str(10_000 + zlib.crc32(request.name.encode()) % 1_000_000),
         "database.include.list": request.database,
-        "table.include.list": ",".join(request.tables),
-        "topic.prefix": request.topic_prefix,
-        "schema.history.internal.kafka.bootstrap.servers": request.bootstrap_servers,
-        "schema.history.internal.kafka.topic": f"_history.{request.topic_prefix}",
-        # By default truncates are left out.
-        "skipped.operations": "none",
-        "snapshot.mode": "initial",
         # The default, long, turns unsigned numbers above 2^63 negative.
         "bigint.unsigned.handling.mode": "precise",
         # If that is changed, the type's name still tells what a negative number was.

@@ -1,4 +1,4 @@
-"""Where in the binary log a MySQL change stands."""
+"""The position of a change in MySQL's binary log."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ FILE_STEP = 1 << 40
 
 
 def position(source: "Mapping[str, pa.Array]") -> "pa.Array":
-    """Join the number in the log file's name with the place in it.
+    """Join the number in the log file's name with the offset in it.
 
     As text `mysql-bin.000010` is less than `mysql-bin.00009`, and "23" more than "123".
     """

@@ -1,9 +1,9 @@
 """MySQL's types as Debezium sends them, for the types page."""
 
 from cdc.dialect import DocumentedType
-from cdc.model import SourceType, logical
+from cdc.model import logical
 from connectors import debezium_types as debezium
-from connectors.debezium_types import BYTES, DOUBLE, INT64, STRING
+from connectors.debezium_types import BYTES, DOUBLE, INT64, STRING, exact_decimal, named
 
 CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"
@@ -15,15 +15,7 @@ YEARS = f"{ZERO} Without enable.time.adjuster=false the years 0 to 99 come as 19
 CUT = "Debezium cuts what is finer than milliseconds."
 
 
-def _named(kind: str, name: str | None = None, **parameters: object) -> SourceType:
-    return SourceType(kind, name, tuple(sorted((k, str(v)) for k, v in parameters.items())))
-
-
-def _decimal(precision: int, scale: int) -> SourceType:
-    return _named("bytes", logical.DECIMAL, scale=scale, **{logical.PRECISION: precision})
-
-
-UNSIGNED = _named("int64", **{logical.SOURCE_TYPE: "BIGINT UNSIGNED"})
+UNSIGNED = named("int64", **{logical.SOURCE_TYPE: "BIGINT UNSIGNED"})
 
 COMMON = (
     DocumentedType(
@@ -34,7 +26,9 @@ COMMON = (
     DocumentedType("BIT(1)", debezium.BOOLEAN),
     DocumentedType("SMALLINT UNSIGNED, MEDIUMINT, INT", debezium.INT32),
     DocumentedType("INT UNSIGNED, BIGINT", INT64),
-    DocumentedType("BIGINT UNSIGNED", _decimal(20, 0), "bigint.unsigned.handling.mode=precise"),
+    DocumentedType(
+        "BIGINT UNSIGNED", exact_decimal(20, 0), "bigint.unsigned.handling.mode=precise"
+    ),
     DocumentedType(
         "BIGINT UNSIGNED",
         UNSIGNED,
@@ -51,8 +45,8 @@ COMMON = (
     DocumentedType(
         "DOUBLE, FLOAT(m, d)", DOUBLE, note="FLOAT(7,2) has 12345.669921875 for 12345.67."
     ),
-    DocumentedType("DECIMAL(p, s)", _decimal(10, 2)),
-    DocumentedType("DECIMAL(p, s), p > 38", _decimal(65, 30)),
+    DocumentedType("DECIMAL(p, s)", exact_decimal(10, 2)),
+    DocumentedType("DECIMAL(p, s), p > 38", exact_decimal(65, 30)),
     DocumentedType("DECIMAL", STRING, "decimal.handling.mode=string"),
     DocumentedType("DECIMAL", DOUBLE, "decimal.handling.mode=double", "Debezium rounds."),
     DocumentedType(
@@ -68,43 +62,43 @@ COMMON = (
         "binary.handling.mode=base64, base64-url-safe, hex",
         "The text as sent.",
     ),
-    DocumentedType("DATE", _named("int32", logical.DATE), note=YEARS),
-    DocumentedType("DATE", _named("int32", logical.CONNECT_DATE), CONNECT, ZERO),
-    DocumentedType("DATE", _named("string", logical.ISO_DATE), ISO, ZERO),
-    DocumentedType("TIME", _named("int64", logical.MICRO_TIME), note="-838:59:59 to 838:59:59."),
-    DocumentedType("TIME", _named("int64", logical.NANO_TIME), NANOS),
+    DocumentedType("DATE", named("int32", logical.DATE), note=YEARS),
+    DocumentedType("DATE", named("int32", logical.CONNECT_DATE), CONNECT, ZERO),
+    DocumentedType("DATE", named("string", logical.ISO_DATE), ISO, ZERO),
+    DocumentedType("TIME", named("int64", logical.MICRO_TIME), note="-838:59:59 to 838:59:59."),
+    DocumentedType("TIME", named("int64", logical.NANO_TIME), NANOS),
     DocumentedType(
         "TIME",
-        _named("int32", logical.CONNECT_TIME),
+        named("int32", logical.CONNECT_TIME),
         CONNECT,
         f"{CUT} {BEYOND} Where null is not allowed, the connector stops there.",
     ),
     DocumentedType(
         "TIME",
-        _named("string", logical.ISO_TIME),
+        named("string", logical.ISO_TIME),
         ISO,
         f"24:00 comes as 00:00. {BEYOND}",
     ),
-    DocumentedType("DATETIME(0) to DATETIME(3)", _named("int64", logical.TIMESTAMP), note=YEARS),
+    DocumentedType("DATETIME(0) to DATETIME(3)", named("int64", logical.TIMESTAMP), note=YEARS),
     DocumentedType(
-        "DATETIME(4) to DATETIME(6)", _named("int64", logical.MICRO_TIMESTAMP), note=CALENDARS
+        "DATETIME(4) to DATETIME(6)", named("int64", logical.MICRO_TIMESTAMP), note=CALENDARS
     ),
     DocumentedType(
         "DATETIME",
-        _named("int64", logical.NANO_TIMESTAMP),
+        named("int64", logical.NANO_TIMESTAMP),
         NANOS,
         "Beyond the years 1677 to 2262 it comes as null, or garbled and is refused.",
     ),
-    DocumentedType("DATETIME", _named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
-    DocumentedType("DATETIME", _named("string", logical.ISO_TIMESTAMP), ISO),
+    DocumentedType("DATETIME", named("int64", logical.CONNECT_TIMESTAMP), CONNECT, CUT),
+    DocumentedType("DATETIME", named("string", logical.ISO_TIMESTAMP), ISO),
     DocumentedType("TIMESTAMP", debezium.ZONED_TIMESTAMP, note=ZERO),
     DocumentedType("YEAR", debezium.YEAR, note="0000 comes as 2000 from a snapshot, else as 1900."),
     DocumentedType(
         "ENUM",
-        debezium.words(logical.ENUM, "a,b"),
+        debezium.enum(logical.ENUM, "a,b"),
         note="A comma in a value, which changes hold as `\\,`, is one again. A wrong value is ''.",
     ),
-    DocumentedType("SET", debezium.words(logical.ENUM_SET, "a,b")),
+    DocumentedType("SET", debezium.enum(logical.ENUM_SET, "a,b")),
     DocumentedType("POINT", debezium.POINT, note="x and y in the server's axis order."),
     DocumentedType("GEOMETRY and all others of its kind", debezium.GEOMETRY),
 )

@@ -22,7 +22,7 @@ _NUMBERS = tuple(
     for view in ("INNODB_TABLES", "INNODB_SYS_TABLES")
 )
 _SERVERS = ("SELECT @@server_uuid", "SELECT @@server_uid")
-_PLACES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
+_LOG = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 # InnoDB writes other characters in a code of its own.
 _PLAIN = re.compile(r"(\w+)/(\w+)", re.ASCII)
 
@@ -41,7 +41,7 @@ def tables(url: str) -> SourceTables:
     with connected(url, "the tables") as cursor:
         cursor.execute(_TABLES)
         before = cursor.fetchall()
-        place = _first_answer(cursor, _PLACES)
+        log = _first_answer(cursor, _LOG)
         cursor.execute("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)")
         ((time,),) = cursor.fetchall()
         numbers = _numbers(cursor)
@@ -52,7 +52,7 @@ def tables(url: str) -> SourceTables:
     return SourceTables(
         str(server[0][0]) if server else "",
         {name: numbers.get(name) for name in names},
-        _position(place),
+        _position(log),
         int(time),
     )
 
@@ -77,9 +77,9 @@ def _first_answer(cursor: "Cursor", queries: tuple[str, ...]) -> tuple[tuple[obj
     return ()
 
 
-def _position(place: tuple[tuple[object, ...], ...]) -> int | None:
-    """Give a place in the binary log as the number that changes have."""
-    if not place:
+def _position(log: tuple[tuple[object, ...], ...]) -> int | None:
+    """Give the end of the binary log as the number that changes have."""
+    if not log:
         return None
-    file, position = str(place[0][0]), int(str(place[0][1]))
+    file, position = str(log[0][0]), int(str(log[0][1]))
     return int(file.rpartition(".")[2]) * FILE_STEP + position

@@ -1,6 +1,7 @@
 """The Debezium connector for Oracle."""
 
 from cdc.dialect import ConnectorRequest
+from connectors.connector_settings import database_settings, schema_history
 
 
 def connector_config(request: ConnectorRequest) -> dict[str, str]:
@@ -11,20 +12,10 @@ def connector_config(request: ConnectorRequest) -> dict[str, str]:
     container, _, pluggable = request.database.partition("/")
     return {
         "connector.class": "io.debezium.connector.oracle.OracleConnector",
-        "tasks.max": "1",
-        "database.hostname": request.hostname,
-        "database.port": str(request.port),
-        "database.user": request.user,
-        "database.password": request.password,
+        **database_settings(request),
+        **schema_history(request),
         "database.dbname": container,
         **({"database.pdb.name": pluggable} if pluggable else {}),
-        "topic.prefix": request.topic_prefix,
-        "table.include.list": ",".join(request.tables),
-        "schema.history.internal.kafka.bootstrap.servers": request.bootstrap_servers,
-        "schema.history.internal.kafka.topic": f"_history.{request.topic_prefix}",
-        # By default truncates are left out.
-        "skipped.operations": "none",
-        "snapshot.mode": "initial",
         # By default transactions that are open when the snapshot starts are left out.
         "internal.log.mining.transaction.snapshot.boundary.mode": "all",
         # By default CLOB, NCLOB and BLOB columns come without their values.

@@ -1,4 +1,4 @@
-"""Where in the redo log an Oracle change stands."""
+"""The position of a change in Oracle's redo log."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

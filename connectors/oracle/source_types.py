@@ -1,22 +1,10 @@
 """Oracle's types as Debezium sends them, for the types page."""
 
 from cdc.dialect import DocumentedType
-from cdc.model import SourceColumn, SourceType, logical
+from cdc.model import SourceType, logical
+from connectors.debezium_types import VARIABLE_SCALE, exact_decimal
 
 ISO = "time.precision.mode=isostring"
-VARIABLE_SCALE = SourceType(
-    "struct",
-    logical.VARIABLE_SCALE_DECIMAL,
-    fields=(
-        SourceColumn("scale", SourceType("int32")),
-        SourceColumn("value", SourceType("bytes")),
-    ),
-)
-
-
-def _decimal(precision: int, scale: int) -> SourceType:
-    parameters = ((logical.PRECISION, str(precision)), (logical.SCALE, str(scale)))
-    return SourceType("bytes", logical.DECIMAL, parameters)
 
 
 SOURCE_TYPES = (
@@ -45,10 +33,10 @@ SOURCE_TYPES = (
     DocumentedType("BINARY_DOUBLE", SourceType("double")),
     DocumentedType("NUMBER, FLOAT, REAL, DOUBLE PRECISION", VARIABLE_SCALE),
     DocumentedType("NUMBER(p, s)", SourceType("string"), "decimal.handling.mode=string"),
-    DocumentedType("NUMBER(p, s)", _decimal(10, 6)),
-    DocumentedType("NUMBER(p, s) with s > p", _decimal(5, 7)),
-    DocumentedType("NUMBER(p), INTEGER, SMALLINT", _decimal(38, 0), note="From 19 digits on."),
-    DocumentedType("NUMBER(p, s) with s < 0", _decimal(36, -2), note="From 19 digits on."),
+    DocumentedType("NUMBER(p, s)", exact_decimal(10, 6)),
+    DocumentedType("NUMBER(p, s) with s > p", exact_decimal(5, 7)),
+    DocumentedType("NUMBER(p), INTEGER, SMALLINT", exact_decimal(38, 0), note="From 19 digits on."),
+    DocumentedType("NUMBER(p, s) with s < 0", exact_decimal(36, -2), note="From 19 digits on."),
     DocumentedType("NUMBER(p, s) with s <= 0", SourceType("int8"), note="Less than 3 digits."),
     DocumentedType("NUMBER(p, s) with s <= 0", SourceType("int16"), note="Less than 5 digits."),
     DocumentedType("NUMBER(p, s) with s <= 0", SourceType("int32"), note="Less than 10 digits."),

@@ -172,7 +172,7 @@ def _source_type(
     if here.name in _OF_EXTENSIONS:
         return _OF_EXTENSIONS[here.name](modifier, modes)
     if here.labels:
-        return debezium.words("io.debezium.data.Enum", ",".join(here.labels))
+        return debezium.enum("io.debezium.data.Enum", ",".join(here.labels))
     return debezium.binary(modes)  # as include.unknown.datatypes sends it
 
 
@@ -190,7 +190,7 @@ def _array(
 
 def _numeric(modifier: int, modes: Mapping[str, str]) -> SourceType:
     if modifier == _ANY and modes[DECIMAL_MODE] == "precise":
-        return _VARIABLE_SCALE
+        return debezium.VARIABLE_SCALE
     # A negative scale comes out as a great one, as it does in Debezium.
     precision, scale = divmod(modifier - _HEADER, 1 << 16)
     return debezium.decimal(modes, precision, scale)
@@ -209,8 +209,7 @@ def _interval(modifier: int, modes: Mapping[str, str]) -> SourceType:
 def _hstore(modifier: int, modes: Mapping[str, str]) -> SourceType:
     if modes["hstore.handling.mode"] == "json":
         return debezium.JSON
-    pair = (SourceColumn("key", debezium.STRING), SourceColumn("value", debezium.STRING))
-    return SourceType("map", fields=pair)
+    return debezium.TEXT_MAP
 
 
 def _time(modifier: int, modes: Mapping[str, str]) -> SourceType:
@@ -235,28 +234,6 @@ def _always(kind: SourceType) -> Chosen:
     return chosen
 
 
-_VARIABLE_SCALE = SourceType(
-    "struct",
-    "io.debezium.data.VariableScaleDecimal",
-    fields=(SourceColumn("scale", debezium.INT32), SourceColumn("value", debezium.BYTES)),
-)
-_SPARSE_VECTOR = SourceType(
-    "struct",
-    "io.debezium.data.SparseDoubleVector",
-    fields=(
-        SourceColumn("dimensions", debezium.INT16),
-        SourceColumn(
-            "vector",
-            SourceType(
-                "map",
-                fields=(
-                    SourceColumn("key", debezium.INT16),
-                    SourceColumn("value", debezium.DOUBLE),
-                ),
-            ),
-        ),
-    ),
-)
 _TEXTS = (
     *("char", "bpchar", "varchar", "text", "name", "inet", "cidr", "macaddr", "macaddr8"),
     *("int4range", "int8range", "numrange", "tsrange", "tstzrange", "daterange"),
@@ -297,7 +274,7 @@ _OF_EXTENSIONS: dict[str, Chosen] = {
     "geography": _always(debezium.GEOGRAPHY),
     "vector": _always(debezium.DOUBLE_VECTOR),
     "halfvec": _always(debezium.FLOAT_VECTOR),
-    "sparsevec": _always(_SPARSE_VECTOR),
+    "sparsevec": _always(debezium.SPARSE_VECTOR),
 }
 # Debezium has no schema for these arrays, and leaves their columns out.
 _NO_ARRAYS = frozenset({"money", "name", "interval", "bit", "varbit", "xml", "point", "refcursor"})

@@ -1,4 +1,4 @@
-"""Where in the write-ahead log a PostgreSQL change stands."""
+"""The position of a change in PostgreSQL's write-ahead log."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -10,8 +10,8 @@ _TABLES = """
     WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
       AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 """
-# A standby tells no place to write at; what it has replayed is as good.
-_PLACE = """
+# A standby has no LSN to write at; the one that it has replayed is as good.
+_SERVER = """
     SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END
                - '0/0'::pg_lsn,
            extract(epoch FROM clock_timestamp()) * 1000000,
@@ -34,9 +34,9 @@ def tables(url: str) -> SourceTables:
     with connected(url, "the tables") as connection:
         connection.autocommit = True  # each query sees what is there then
         before = connection.execute(_TABLES).fetchall()
-        (place,) = connection.execute(_PLACE).fetchall()
+        (answer,) = connection.execute(_SERVER).fetchall()
         after = connection.execute(_TABLES).fetchall()
-    position, time, database, server = place
+    position, time, database, server = answer
     return SourceTables(
         server,
         {(schema, name): oid for schema, name, oid in (*before, *after)},

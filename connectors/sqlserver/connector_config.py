@@ -1,6 +1,7 @@
 """The Debezium connector for SQL Server."""
 
 from cdc.dialect import ConnectorRequest
+from connectors.connector_settings import database_settings, schema_history
 
 
 def connector_config(request: ConnectorRequest) -> dict[str, str]:
@@ -11,16 +12,7 @@ def connector_config(request: ConnectorRequest) -> dict[str, str]:
     """
     return {
         "connector.class": "io.debezium.connector.sqlserver.SqlServerConnector",
-        "tasks.max": "1",
-        "database.hostname": request.hostname,
-        "database.port": str(request.port),
-        "database.user": request.user,
-        "database.password": request.password,
+        **database_settings(request),
+        **schema_history(request),
         "database.names": request.database,
-        "topic.prefix": request.topic_prefix,
-        "table.include.list": ",".join(request.tables),
-        "schema.history.internal.kafka.bootstrap.servers": request.bootstrap_servers,
-        "schema.history.internal.kafka.topic": f"_history.{request.topic_prefix}",
-        "skipped.operations": "none",
-        "snapshot.mode": "initial",
     }

@@ -1,4 +1,4 @@
-"""Where in the transaction log a SQL Server change stands."""
+"""The position of a change in SQL Server's transaction log."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -2,15 +2,11 @@
 
 from cdc.dialect import DocumentedType
 from cdc.model import SourceType, logical
+from connectors.debezium_types import exact_decimal
 
 CONNECT = "time.precision.mode=connect"
 ISO = "time.precision.mode=isostring"
 BEYOND = "Beyond the years 1677 to 2262 the connector stops, before Debezium 3.6 it sends another."
-
-
-def _decimal(precision: int, scale: int) -> SourceType:
-    parameters = ((logical.PRECISION, str(precision)), (logical.SCALE, str(scale)))
-    return SourceType("bytes", logical.DECIMAL, parameters)
 
 
 SOURCE_TYPES = (
@@ -27,13 +23,13 @@ SOURCE_TYPES = (
     DocumentedType("binary, varbinary, image", SourceType("bytes")),
     DocumentedType("binary, varbinary, image", SourceType("string"), "binary.handling.mode=hex"),
     DocumentedType("rowversion", SourceType("bytes"), note="Eight bytes."),
-    DocumentedType("decimal(p, s), numeric(p, s)", _decimal(18, 4)),
+    DocumentedType("decimal(p, s), numeric(p, s)", exact_decimal(18, 4)),
     DocumentedType(
         "decimal(p, s), numeric(p, s)", SourceType("string"), "decimal.handling.mode=string"
     ),
-    DocumentedType("money", _decimal(19, 4)),
+    DocumentedType("money", exact_decimal(19, 4)),
     DocumentedType("money", SourceType("double"), "decimal.handling.mode=double"),
-    DocumentedType("smallmoney", _decimal(10, 4)),
+    DocumentedType("smallmoney", exact_decimal(10, 4)),
     DocumentedType("date", SourceType("int32", logical.DATE)),
     DocumentedType("date", SourceType("int32", logical.CONNECT_DATE), CONNECT),
     DocumentedType("date", SourceType("string", logical.ISO_DATE), ISO),

@@ -281,15 +281,15 @@ class Mirror:
 
     def __init__(self, spark: Any, folder: Path, form: str, source: Source) -> None:
         from cdc.commit import IcebergCatalog
+        from cdc.runtime.follow.context import open_context
         from cdc.runtime.stream.batch import BatchRunner
-        from cdc.runtime.tables.open_tables import Tables
         from connectors import DIALECTS
 
         config, dialect = _config(folder, form, source.table), DIALECTS["postgres"]
-        tables = Tables(config, dialect, IcebergCatalog(spark, config.name))
+        context = open_context(config, dialect, IcebergCatalog(spark, config.name))
         log = MessageLog(list, lambda _: self._frame())
         self._spark = spark
-        self._runner = BatchRunner(spark, config.name, dialect, tables, log)
+        self._runner = BatchRunner(spark, context, log)
         self._files: list[str] = []
 
     def apply(self, files: list[str]) -> float:

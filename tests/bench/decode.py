@@ -124,16 +124,16 @@ def _ours(
 ) -> Callable[[], object]:
     """Decode messages; `described` is one with a schema, where they have none."""
     from cdc.decode import DecodePlan, Wire, decode_changes
-    from cdc.model import Declared
+    from cdc.model.column_types import known_columns
     from connectors import DIALECTS
     from tests.unit.messages import arrays, plan_of
 
     topic, dialect, wire = messages[0].topic, DIALECTS["postgres"], Wire(registry=registry)
     columns = arrays(messages)
-    plan = DecodePlan(topic, dialect, None, frozenset(), wire)
+    plan = DecodePlan(topic, dialect, wire)
     (schema,) = decode_changes(0, *arrays([described or messages[0]]), plan).new_schemas
-    declared = Declared(schema.columns if described else ())
-    plan = replace(plan_of(topic, [schema], dialect), wire=wire, declared=declared)
+    known = known_columns(declared=schema.columns if described else ())
+    plan = replace(plan_of(topic, [schema], dialect), wire=wire, columns=known)
 
     def read() -> object:
         decoded = decode_changes(0, *columns, plan)

@@ -19,7 +19,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from cdc.config import MirrorConfig, load_config
 from cdc.downloads.processes import Command, Process, Processes
-from cdc.model import LEDGER_PROPERTY, Account, Ledger
+from cdc.model import Account
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 from tests.chaos.pipeline import Pipeline
 from tests.chaos.shapes import SHAPES, Shape
 from tests.java_classes import SPARK_OPTIONS

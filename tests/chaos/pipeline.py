@@ -13,7 +13,7 @@ import psycopg
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
-from cdc.observe.postgres_rows import read_rows
+from cdc.demo.postgres_rows import read_rows
 from cdc.source.topics import open_topics
 from tests.chaos.alterations import Columns
 from tests.chaos.shapes import SHAPES, Database, Shape

@@ -10,9 +10,12 @@ from pyspark.sql import SparkSession
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
 from cdc.errors import MirrorError
-from cdc.model import LEDGER_PROPERTY, Ledger, TableName
+from cdc.model import TableName
+from cdc.runtime.follow.columns import ColumnFollower
 from cdc.runtime.follow.describe import describe
+from cdc.runtime.follow.follower import TableFollower
 from cdc.source.topics import Record as FirstRecord
+from cdc.state.ledger import Ledger
 from connectors import DIALECTS
 from tests.conformance.case import Case
 from tests.conformance.matrix import Column
@@ -108,8 +111,8 @@ class DatabaseMirror:
     def complaints(self, table: str, records: int) -> list[str]:
         """Hold the ledgers to their promise: every record is in one of the counts, and once."""
         loaded = self._catalog.load(TableName((self._column.name,), table))
-        summaries = loaded.summaries() if loaded is not None else ()
-        texts = [text for summary in summaries if (text := summary.get(LEDGER_PROPERTY))]
+        history = loaded.history() if loaded is not None else ()
+        texts = [snapshot.ledger for snapshot in history if snapshot.ledger is not None]
         accounts = [Ledger.from_json(text).account for text in texts]
         wrong = [f"unbalanced: {account}" for account in accounts if not account.balanced]
         counted = sum(account.read - account.duplicates for account in accounts)
@@ -137,10 +140,10 @@ class DatabaseMirror:
         for topic, first in firsts.items():
             record = FirstRecord(topic, first.partition, first.offset, first.key, first.value)
             try:
-                tables = self._bench.tables
-                news = describe(record, dialect, tables.wire, tables.declarations)
+                context = self._bench.context
+                news = describe(record, dialect, context.wire, context.declarations)
                 if news.table is not None:
-                    tables.admit(record.topic, news)
+                    TableFollower(context, ColumnFollower(context)).admit(record.topic, news)
             except MirrorError as error:
                 self._bench.tables.park((topic, None), error)
         self._note_partitions()
@@ -154,7 +157,7 @@ class DatabaseMirror:
         for topic, partition, offset in self._log:
             ends[topic][partition] = max(ends[topic][partition], offset + 1)
         for topic, places in ends.items():
-            self._bench.tables.note_partitions(topic, places)
+            self._bench.note_partitions(topic, places)
 
     def _config(self) -> MirrorConfig:
         lines = ["[registry]", f'url = "{self._registry}"', "[tables.defaults]"]

@@ -17,16 +17,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from cdc.decode import DecodePlan, Wire
+from cdc.decode import DecodePlan, TargetTable, Wire
 from cdc.errors import AccountError, MirrorError
-from cdc.model import (
-    Declared,
-    Failed,
-    PartitionReport,
-    SourceSchema,
-    Unplanned,
-    Written,
-)
+from cdc.model import Failed, PartitionReport, SourceSchema, Unplanned, Written
+from cdc.model.column_types import known_columns
 from cdc.runtime.task.target_plan import KeyRouting, QuarantinePlan, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import (
@@ -67,7 +61,7 @@ class Target:
         self.topic, self.wire, self.folder = messages[0].topic, wire, folder
         self.known: tuple[SourceSchema, ...] = ()
         self.columns: tuple[object, ...] = ()
-        self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, None, frozenset(), wire))
+        self.plan = TargetPlan(DecodePlan(self.topic, DIALECT, wire))
         for message in messages:
             report = self.run([message])
             if isinstance(report.outcome, Unplanned):
@@ -87,15 +81,12 @@ class Target:
                 raise SchemaRefusedError("t")
         self.known = tuple(known)
         arrow = arrow_schema(base, "t")
-        declared = Declared(guessed=guessable_columns(base))
         decode = DecodePlan(
             self.topic,
             DIALECT,
-            arrow,
-            frozenset(known),
             self.wire,
-            declared=declared,
-            table_key=key,
+            table=TargetTable(arrow, frozenset(known), key=key),
+            columns=known_columns(inferred=guessable_columns(base)),
         )
         bad = arrow_schema(quarantine_schema(), "q")
         return TargetPlan(
@@ -118,8 +109,8 @@ class Target:
 class SchemaRefusedError(MirrorError):
     """The table of this program follows no change of its columns."""
 
-    def __init__(self, table: str) -> None:
-        super().__init__(table)
+    table: str
+    text = "{table} follows no change of its columns."
 
 
 def classify(target: Target, message: Message, out: Outcomes) -> None:

@@ -10,9 +10,9 @@ import pymysql
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
+from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.dialect import ConnectorRequest
 from cdc.observe.comparison import Comparison, compare
-from cdc.observe.postgres_rows import primary_key, read_rows
 from cdc.sandbox.endpoints import BinlogEndpoint
 from connectors import DIALECTS
 from connectors.converters import JSON_WITH_SCHEMAS

@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from cdc.cli import main
-from cdc.runtime.follow.table_renames import TableRenames
+from cdc.runtime.follow.renamed_tables import RenamedTables
 from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.stream.commits import Commits
 from cdc.runtime.stream.passes import Passes
@@ -27,9 +27,9 @@ STEPS = {
     "5 observe": (BatchRunner, "_observe"),
 }
 RENAME_STEPS = {
-    "1 note": (TableRenames, "_note"),
-    "2 rename": (TableRenames, "_rename"),
-    "3 turn": (TableRenames, "_turn"),
+    "1 note": (RenamedTables, "_note"),
+    "2 rename": (RenamedTables, "_rename"),
+    "3 turn": (RenamedTables, "_turn"),
 }
 
 

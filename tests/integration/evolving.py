@@ -21,12 +21,12 @@ from pyiceberg.catalog import Catalog, load_catalog
 from pyspark.sql import SparkSession
 
 from cdc.config import MirrorConfig
+from cdc.demo.postgres_rows import read_rows
 from cdc.errors import KafkaUnreachableError
-from cdc.model import QUARANTINE
 from cdc.observe import RunSummary
-from cdc.observe.postgres_rows import read_rows
 from cdc.runtime.stream.mirror import Mirror
 from cdc.source.topics import open_topics
+from cdc.state.names import QUARANTINE
 from tests.chaos.workload import Client, MariadbClient, PostgresClient
 from tests.integration.column_changes import (
     BEFORE_RECORDS,
@@ -38,6 +38,7 @@ from tests.integration.column_changes import (
     Outcome,
 )
 from tests.integration.databases import SOURCES, BinlogSource, PostgresSource
+from tests.integration.planned_actions import as_checked
 from tests.integration.stack import Stack
 
 FORMATS = ("json", "avro", "bare")
@@ -178,7 +179,8 @@ class EvolvingDatabase:
                 self.change("live")
                 wait_for_rows(catalog, [(self.server(f), LAST) for f in FORMATS], 1)
             self.change("down")
-            return Mirror(spark, config, threading.Event()).run(once=True)
+            with as_checked(config):
+                return Mirror(spark, config, threading.Event()).run(once=True)
 
     @contextmanager
     def parked_noted(self) -> Iterator[None]:

@@ -21,9 +21,9 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from cdc.config import load_config
+from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.demo.shop import TABLES
 from cdc.observe.comparison import Comparison, Kind, Sample, compare
-from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 ROWS = 2000

@@ -13,8 +13,8 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 from cdc.config import load_config
+from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.observe.comparison import compare
-from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.integration.databases import PostgresSource
 from tests.integration.dying import STEPS
 from tests.integration.stack import Stack

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from psycopg import sql
 
+from cdc.demo.postgres_rows import POINT, primary_key, read_rows
 from cdc.errors import UnmirrorableValueError
-from cdc.observe.postgres_rows import POINT, primary_key, read_rows
 
 if TYPE_CHECKING:
     from tests.integration.stack import Stack

@@ -12,8 +12,8 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from cdc.config import load_config
+from cdc.demo.postgres_rows import primary_key, read_rows
 from cdc.observe.comparison import Comparison, compare
-from cdc.observe.postgres_rows import primary_key, read_rows
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack
 from tests.patience import PATIENCE_SECONDS

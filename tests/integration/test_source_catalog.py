@@ -20,6 +20,7 @@ from cdc.config.load import parse_config
 from cdc.decode.connect_schema import columns_of
 from cdc.errors import SourceCatalogError, SourceDownError
 from cdc.model import SourceColumn, SourceSchema, SourceTable, SourceType
+from cdc.model.column_types import ColumnTypes
 from cdc.runtime.follow.declared import Declarations
 from connectors import DIALECTS
 from tests.unit.messages import RECORDED, read_recorded
@@ -313,10 +314,10 @@ def test_the_catalog_is_asked_once_in_a_batch_and_again_for_a_new_column(
         connection.execute("ALTER TABLE public.one ADD COLUMN more numeric(9,3)")
     asked.append(declarations.learn("t", one, [inferred("id", "more")]))
     declarations.begin()
-    asked.append(declarations.learn("t", one, [replace(inferred("id"), unseen=("more",))]))
+    asked.append(declarations.learn("t", one, [replace(inferred("id"), untyped=("more",))]))
 
     assert asked == [True, False, False, False, True]
-    assert [column.name for column in declarations.of("t").columns] == ["id", "at", "more"]
+    assert list(declarations.of("t")) == ["id", "at", "more"]
 
 
 def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceTable) -> None:
@@ -326,12 +327,12 @@ def test_a_changed_type_is_noticed_in_the_next_batch(postgres: str, one: SourceT
         connection.execute("ALTER TABLE public.one ALTER id TYPE bigint")
 
     declarations.ask({"t": one})
-    before = declarations.of("t").columns[0]
+    before = declarations.of("t")["id"]
     declarations.begin()
     declarations.ask({"t": one})
 
-    assert before == SourceColumn("id", SourceType("int32"))
-    assert declarations.of("t").columns[0] == SourceColumn("id", SourceType("int64"))
+    assert before == ColumnTypes(SourceType("int32"))
+    assert declarations.of("t")["id"] == ColumnTypes(SourceType("int64"))
 
 
 def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: SourceTable) -> None:
@@ -342,7 +343,7 @@ def test_a_table_that_is_gone_keeps_what_was_learned_of_it(postgres: str, one: S
     declarations.begin()
 
     assert declarations.ask({"t": one}) == {}
-    assert len(declarations.of("t").columns) == 2
+    assert len(declarations.of("t")) == 2
 
 
 def test_a_catalog_of_another_database_refuses_and_says_so(postgres: str, one: SourceTable) -> None:

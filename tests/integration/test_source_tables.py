@@ -23,6 +23,7 @@ from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource, Source
 from tests.integration.dying import RENAME_STEPS
+from tests.integration.planned_actions import as_checked
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CONNECTORS = ["postgres", "mariadb"]
@@ -72,7 +73,8 @@ class Shop:
 
     def run(self, more: str = "", *, url: bool = True) -> RunSummary:
         config = self.config(more, url=url)
-        return Mirror(self.spark, config, threading.Event()).run(once=True)
+        with as_checked(config):
+            return Mirror(self.spark, config, threading.Event()).run(once=True)
 
     @contextmanager
     def running(self, more: str = "") -> Iterator[None]:

@@ -14,8 +14,8 @@ import pytest
 from pyiceberg.catalog import load_catalog
 
 from cdc.config import load_config
+from cdc.demo.postgres_rows import read_rows
 from cdc.observe.comparison import compare
-from cdc.observe.postgres_rows import read_rows
 from tests.chaos.mirror import PROGRAM, environment
 from tests.integration.databases import PostgresSource
 from tests.integration.stack import Stack

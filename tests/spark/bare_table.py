@@ -12,8 +12,9 @@ from pyiceberg.types import LongType, NestedField, StringType
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog, RowChange, commit_rows
-from cdc.model import FileKind, Ledger, PartitionMark, TableName, WrittenFile
+from cdc.model import FileKind, PartitionMark, TableName, WrittenFile
 from cdc.schema import arrow_schema
+from cdc.state.ledger import Ledger
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType(), required=True),

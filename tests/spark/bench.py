@@ -1,5 +1,7 @@
 """Batches without Kafka: messages in, real Spark and real Iceberg tables out."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
@@ -9,13 +11,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig
+from cdc.decode import Wire
 from cdc.dialect import Dialect
 from cdc.errors import MirrorError
-from cdc.model import LEDGER_PROPERTY, Ledger
 from cdc.observe import BatchProgress
+from cdc.runtime.follow.context import open_context
 from cdc.runtime.stream.batch import BatchRunner
-from cdc.runtime.tables.mirrored_table import MirroredTable
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.mirrored_table import MirroredTable, note_partitions
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 from connectors import DIALECTS
 from tests.spark.topic_log import MessageLog
 from tests.unit.messages import Message
@@ -50,12 +54,26 @@ class Bench:
         self.spark = spark
         self._catalog = catalog or config.name
         dialect = dialect or DIALECTS[config.source.connector]
-        self.tables = Tables(config, dialect, IcebergCatalog(spark, self._catalog))
+        self.context = open_context(config, dialect, IcebergCatalog(spark, self._catalog))
+        self.tables = self.context.tables
         self._batch: list[Message] = []
         # Records of earlier batches, for a batch that has to go back to them.
         self.topic: list[Message] = []
         self.log = MessageLog(lambda: [*self.topic, *self._batch], self.frame)
-        self.runner = BatchRunner(spark, config.name, dialect, self.tables, self.log)
+        self.runner = self._runner()
+
+    def read_as(self, wire: Wire) -> None:
+        """Read messages from now on as another config would."""
+        self.context = replace(self.context, wire=wire)
+        self.runner = self._runner()
+
+    def note_partitions(self, topic: str, ends: Mapping[int, int]) -> None:
+        """Let the tables of a topic know of its partitions, as a start does."""
+        for target in self.tables.of_topic(topic):
+            note_partitions(self.tables[target], ends)
+
+    def _runner(self) -> BatchRunner:
+        return BatchRunner(self.spark, self.context, self.log)
 
     def apply(self, *messages: Message) -> BatchProgress:
         """Run one batch; each topic partition is a task of its own, as Kafka's are."""
@@ -70,7 +88,7 @@ class Bench:
 
     def table(self, topic: str) -> MirroredTable:
         """Give the first table of a topic."""
-        return self.tables[self.tables.targets(topic)[0]]
+        return self.tables[self.tables.of_topic(topic)[0]]
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Read a table, in the order of its first column."""

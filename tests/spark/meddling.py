@@ -42,7 +42,7 @@ def around_commit(
 
 def lost_answer(table: IcebergTable, kind: str = "CommitStateUnknownException") -> None:
     """Throw what Iceberg throws when the catalog does not answer."""
-    jvm = table.jvm
+    jvm = table.gateway.jvm
     cause = jvm.java.io.IOException("the connection was reset")
     if kind == "CommitStateUnknownException":
         error = jvm.org.apache.iceberg.exceptions.CommitStateUnknownException(cause)

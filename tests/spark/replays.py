@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, RecordFormat
 from cdc.decode import Wire
-from cdc.model import QUARANTINE
 from cdc.observe.replay_report import TableReplay
+from cdc.runtime.follow.context import open_context
 from cdc.runtime.replay.replay import Replayer
-from cdc.runtime.tables.open_tables import Tables
+from cdc.state.names import QUARANTINE
 from connectors import DIALECTS
 from tests.conftest import Configure
 from tests.spark.bench import Bench
@@ -46,14 +46,12 @@ class ReplayBench:
         self.log = MessageLog(lambda: kafka, bench.frame, first)
         dialect = DIALECTS[config.source.connector]
         catalog = IcebergCatalog(bench.spark, config.name)
-        self.tables = Tables(config, dialect, catalog, dry_run=dry_run)
+        self.context = open_context(config, dialect, catalog, dry_run=dry_run)
+        self.tables = self.context.tables
         self.replayer = Replayer(
             bench.spark,
-            config.name,
-            dialect,
-            self.tables,
+            self.context,
             self.log,
-            dry_run=dry_run,
             anyway=anyway,
         )
 
@@ -114,6 +112,4 @@ class Scene:
         return sorted((tuple(row[name] for name in names) for row in found), key=str)
 
     def _set_format(self, wanted: RecordFormat) -> None:
-        self.bench.tables.wire = Wire(wanted)
-        for target in self.bench.tables.targets(self.table.topic):
-            self.bench.tables[target].plan = None
+        self.bench.read_as(Wire(wanted))

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import CURRENT, DELETED, FileKind, Ledger, WrittenFile
+from cdc.model import CURRENT, DELETED, FileKind, WrittenFile
 from cdc.sql import (
     NEWEST_IN_LOG,
     NEWEST_VERSION,
@@ -21,6 +21,7 @@ from cdc.sql import (
     merge_changes,
     rows_of_keys,
 )
+from cdc.state.ledger import Ledger
 
 LEDGER = Ledger("shop", "topic", 0, {})
 MOMENT = pa.timestamp("us", "UTC")

@@ -8,7 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.errors import RegistryUnreachableError
-from cdc.model import QUARANTINE, Account
+from cdc.model import Account
+from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.avro_messages import AvroTopic

@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.commit import RowChange, commit_rows, read_ledger
+from cdc.commit import RowChange, commit_rows, read_ledger, set_properties
 from cdc.errors import CommitConflictError
-from cdc.model import LEDGER_PROPERTY, Ledger, PartitionMark
+from cdc.model import PartitionMark
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Table, insert, update
@@ -83,7 +85,7 @@ def test_ledger_survives_compaction_and_expiry(bench: Bench, table: Table) -> No
 
     mirrored.table.refresh()
 
-    assert LEDGER_PROPERTY not in next(mirrored.table.summaries())
+    assert next(mirrored.table.history()).ledger is None
     assert read_ledger(mirrored.table) == mirrored.ledger
 
 
@@ -117,6 +119,6 @@ def test_a_table_property_is_read_as_it_was_written(bench: Bench, table: Table, 
     iceberg = bench.table(table.topic).table
     before = iceberg.properties
 
-    iceberg.set_properties({"note": value})
+    set_properties(iceberg, {"note": value})
 
     assert iceberg.properties == before | {"note": value}

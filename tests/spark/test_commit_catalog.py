@@ -12,8 +12,9 @@ from pyiceberg.types import LongType, NestedField
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
-from cdc.model import TOPIC_PROPERTY, TableName
+from cdc.model import TableName
 from cdc.runtime.stream.session import ICEBERG
+from cdc.state.names import TOPIC_PROPERTY
 
 AT_ONCE = 8
 

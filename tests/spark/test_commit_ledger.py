@@ -5,7 +5,9 @@ from pyspark.sql import SparkSession
 
 from cdc.commit import commit_rows, read_ledger, set_ledger_property
 from cdc.errors import CommitConflictError, LostLedgerError
-from cdc.model import LEDGER_PROPERTY, Ledger, PartitionMark
+from cdc.model import PartitionMark
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY
 from tests.spark.bare_table import COMPACT, EXPIRE, BareTable, named
 from tests.spark.meddling import around_commit
 
@@ -55,7 +57,7 @@ def test_compaction_and_expiry_leave_the_ledger(bare: BareTable) -> None:
     compact(bare)
     expire(bare)
 
-    assert [LEDGER_PROPERTY in summary for summary in bare.table.summaries()] == [False]
+    assert [snapshot.ledger for snapshot in bare.table.history()] == [None]
     assert read_ledger(bare.table) == ledger
 
 

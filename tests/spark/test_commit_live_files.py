@@ -6,7 +6,7 @@ import pytest
 from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.sql import SparkSession
 
-from cdc.commit import FileChanges
+from cdc.commit import FileChanges, changed_files, live_files, set_partition
 from cdc.errors import NotParquetError
 from cdc.model import LiveFile, PartitionField
 from tests.spark.bare_table import COMPACT, EXPIRE, BareTable, named
@@ -18,8 +18,8 @@ def bare(spark: SparkSession) -> BareTable:
 
 
 def test_a_table_without_a_snapshot_has_no_files(bare: BareTable) -> None:
-    assert bare.table.live_files() == []
-    assert bare.table.changed_files(None) == FileChanges((), ())
+    assert live_files(bare.table) == []
+    assert changed_files(bare.table, None) == FileChanges((), ())
 
 
 def test_live_files_have_lane_sequence_and_rows(bare: BareTable) -> None:
@@ -27,24 +27,24 @@ def test_live_files_have_lane_sequence_and_rows(bare: BareTable) -> None:
     bare.commit(first)
     bare.commit(second, bare.positions((first, 0)))
 
-    assert set(bare.table.live_files()) == {
+    assert set(live_files(bare.table)) == {
         LiveFile(first.path, 1, 3, 2),
         LiveFile(second.path, 2, 1, 123456),
     }
 
 
 def test_live_files_have_the_partition_with_which_they_were_written(bare: BareTable) -> None:
-    bare.table.set_partition(
-        [PartitionField("identity", "name"), PartitionField("bucket", "id", 4)]
+    set_partition(
+        bare.table, [PartitionField("identity", "name"), PartitionField("bucket", "id", 4)]
     )
     file = bare.write(named(1, name="ü"), spec_id=1, partition=("ü", 3))
     null = bare.write(named(1), partition=(None, None), spec_id=1)
     bare.commit(file, null)
-    bare.table.set_partition([])
+    set_partition(bare.table, [])
     plain = bare.write(named(2))
     bare.commit(plain)
 
-    assert set(bare.table.live_files()) == {
+    assert set(live_files(bare.table)) == {
         LiveFile(file.path, 1, 1, 0, 1, ("ü", 3)),
         LiveFile(null.path, 1, 1, 0, 1, (None, None)),
         LiveFile(plain.path, 2, 1, 0, 0, ()),
@@ -57,7 +57,7 @@ def test_compacted_files_have_no_lane_and_the_age_of_their_rows(bare: BareTable)
     bare.call("rewrite_data_files", COMPACT)
     bare.table.refresh()
 
-    (file,) = bare.table.live_files()
+    (file,) = live_files(bare.table)
 
     assert (file.sequence, file.rows, file.lane) == (2, 2, None)
 
@@ -69,12 +69,12 @@ def test_changes_are_those_since_the_snapshot_of_the_last_look(bare: BareTable) 
     bare.commit(second)
     bare.commit(third)
 
-    changes = bare.table.changed_files(seen)
+    changes = changed_files(bare.table, seen)
 
     assert changes == FileChanges(
         (LiveFile(second.path, 2, 1, 0), LiveFile(third.path, 3, 1, 0)), ()
     )
-    assert bare.table.changed_files(bare.table.snapshot_id) == FileChanges((), ())
+    assert changed_files(bare.table, bare.table.snapshot_id) == FileChanges((), ())
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -89,7 +89,7 @@ def test_changes_lead_from_one_list_of_live_files_to_the_next(
         bare.table.refresh()
     bare.commit(bare.write(named(1)))
     bare.commit(bare.write(named(2)))
-    seen, before = bare.table.snapshot_id, bare.table.live_files()
+    seen, before = bare.table.snapshot_id, live_files(bare.table)
     bare.commit(bare.write(named(3)))
     bare.call("rewrite_data_files", COMPACT)
     bare.spark.sql(f"INSERT INTO {bare.sql_name} VALUES (9, 'foreign')")
@@ -97,11 +97,11 @@ def test_changes_lead_from_one_list_of_live_files_to_the_next(
     bare.table.refresh()
     bare.commit(bare.write(named(4)), truncate=False)
 
-    changes = bare.table.changed_files(seen)
+    changes = changed_files(bare.table, seen)
 
     assert changes is not None
     assert set(changes.removed) == {file.path for file in before}
-    assert set(changes.added) == set(bare.table.live_files())
+    assert set(changes.added) == set(live_files(bare.table))
     assert len(changes.added) == 2
 
 
@@ -112,12 +112,12 @@ def test_after_a_truncate_all_older_files_are_removed(bare: BareTable) -> None:
     new = bare.write(named(2))
     bare.commit(new, truncate=True)
 
-    changes = bare.table.changed_files(seen)
+    changes = changed_files(bare.table, seen)
 
     assert changes is not None
     assert changes.removed == (first.path,)
     assert [file.path for file in changes.added] == [new.path]
-    assert [file.path for file in bare.table.live_files()] == [new.path]
+    assert [file.path for file in live_files(bare.table)] == [new.path]
 
 
 def test_after_a_rollback_changes_are_unknown(bare: BareTable) -> None:
@@ -128,8 +128,8 @@ def test_after_a_rollback_changes_are_unknown(bare: BareTable) -> None:
     bare.call("rollback_to_snapshot", f"snapshot_id => {first}")
     bare.table.refresh()
 
-    assert bare.table.changed_files(seen) is None
-    assert len(bare.table.live_files()) == 1
+    assert changed_files(bare.table, seen) is None
+    assert len(live_files(bare.table)) == 1
 
 
 def test_after_an_expiry_changes_are_unknown(bare: BareTable) -> None:
@@ -139,9 +139,9 @@ def test_after_an_expiry_changes_are_unknown(bare: BareTable) -> None:
     bare.call("expire_snapshots", EXPIRE)
     bare.table.refresh()
 
-    assert bare.table.changed_files(seen) is None
-    assert bare.table.changed_files(None) is None
-    assert len(bare.table.live_files()) == 2
+    assert changed_files(bare.table, seen) is None
+    assert changed_files(bare.table, None) is None
+    assert len(live_files(bare.table)) == 2
 
 
 def test_a_data_file_that_is_not_parquet_is_named(bare: BareTable) -> None:
@@ -154,9 +154,9 @@ def test_a_data_file_that_is_not_parquet_is_named(bare: BareTable) -> None:
     bare.table.refresh()
 
     with pytest.raises(NotParquetError) as caught:
-        bare.table.live_files()
+        live_files(bare.table)
     with pytest.raises(NotParquetError):
-        bare.table.changed_files(seen)
+        changed_files(bare.table, seen)
 
     assert caught.value.path.endswith(".avro")
 
@@ -164,7 +164,7 @@ def test_a_data_file_that_is_not_parquet_is_named(bare: BareTable) -> None:
 def test_many_files_cost_no_round_trip_each(
     bare: BareTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    iceberg = bare.table.jvm.org.apache.iceberg
+    iceberg = bare.table.gateway.jvm.org.apache.iceberg
     append = bare.table.java.newAppend()
     for _ in range(300):
         path = f"{bare.table.data_location}/p00000-{uuid.uuid4()}.parquet"
@@ -182,5 +182,5 @@ def test_many_files_cost_no_round_trip_each(
 
     monkeypatch.setattr(type(client), "send_command", counted)
 
-    assert len(bare.table.live_files()) == 300
+    assert len(live_files(bare.table)) == 300
     assert calls < 60

@@ -65,17 +65,17 @@ def test_metrics_of_a_file_are_those_that_iceberg_reads_itself(bare: BareTable) 
 
 def noted(bare: BareTable, file: WrittenFile) -> list[str]:
     table = bare.table
-    return shown(FooterReader(table.jvm, table.java.io()).metrics(file, wanted(bare, file)))
+    return shown(FooterReader(table.gateway.jvm, table.java.io()).metrics(file, wanted(bare, file)))
 
 
 def read_by_iceberg(bare: BareTable, file: WrittenFile) -> list[str]:
-    util = java_class(bare.table.jvm, "org.apache.iceberg.parquet.ParquetUtil")
+    util = java_class(bare.table.gateway.jvm, "org.apache.iceberg.parquet.ParquetUtil")
     found = bare.table.java.io().newInputFile(file.path)
     return shown(util.fileMetrics(found, wanted(bare, file)))
 
 
 def wanted(bare: BareTable, file: WrittenFile) -> Any:
-    kinds = java_class(bare.table.jvm, "org.apache.iceberg.MetricsConfig")
+    kinds = java_class(bare.table.gateway.jvm, "org.apache.iceberg.MetricsConfig")
     positions = file.kind is FileKind.POSITION_DELETES
     return (kinds.forPositionDelete if positions else kinds.forTable)(bare.table.java)
 

@@ -23,7 +23,7 @@ from pyiceberg.types import (
 )
 from pyspark.sql import SparkSession
 
-from cdc.commit import RowChange, commit_rows
+from cdc.commit import RowChange, commit_rows, set_partition
 from cdc.errors import CommitConflictError, PartitionError
 from cdc.model import PartitionField
 from tests.spark.bare_table import EXPIRE, BareTable
@@ -43,7 +43,7 @@ def table_of(spark: SparkSession, kind: IcebergType, format_version: int = 2) ->
 def daily(spark: SparkSession) -> BareTable:
     """A table by day, with a row of each of two days, and of none."""
     bare = table_of(spark, TimestamptzType())
-    bare.table.set_partition([DAY])
+    set_partition(bare.table, [DAY])
     bare.commit(
         day_file(bare, [1, 2], 19782), day_file(bare, [3], 19783), day_file(bare, [4], None)
     )
@@ -120,7 +120,7 @@ def test_a_row_is_found_by_a_filter_on_its_partition(
 ) -> None:
     kind, field, value, partition, condition = case
     bare = table_of(spark, kind)
-    bare.table.set_partition([field])
+    set_partition(bare.table, [field])
 
     bare.commit(bare.write([{"id": 1, "at": value}], spec_id=1, partition=(partition,)))
 
@@ -131,7 +131,7 @@ def test_a_row_is_found_by_a_filter_on_its_partition(
 
 def test_a_time_of_day_is_a_partition(spark: SparkSession) -> None:
     bare = table_of(spark, TimeType())  # Spark cannot read this type
-    bare.table.set_partition([PartitionField("identity", "at")])
+    set_partition(bare.table, [PartitionField("identity", "at")])
 
     bare.commit(bare.write([{"id": 1, "at": time(0, 0, 1)}], spec_id=1, partition=(1_000_000,)))
 
@@ -160,7 +160,7 @@ def test_deletes_hit_files_of_an_older_spec(daily: BareTable) -> None:
     old = day_file(daily, [5, 6], 19782)
     daily.commit(old)
 
-    daily.table.set_partition([PartitionField("bucket", "id", 4)])
+    set_partition(daily.table, [PartitionField("bucket", "id", 4)])
     new = daily.write([{"id": 9, "at": None}], spec_id=2, partition=(0,))
     daily.commit(new, daily.positions((old, 1)), daily.keys(1))
 
@@ -170,12 +170,12 @@ def test_deletes_hit_files_of_an_older_spec(daily: BareTable) -> None:
 def test_the_spec_changes_only_where_it_differs(daily: BareTable) -> None:
     bucket = PartitionField("bucket", "id", 4)
 
-    daily.table.set_partition([bucket, DAY])
-    daily.table.set_partition([DAY, bucket])
+    set_partition(daily.table, [bucket, DAY])
+    set_partition(daily.table, [DAY, bucket])
     both = daily.table.partition_spec
-    daily.table.set_partition([PartitionField("hour", "at")])
+    set_partition(daily.table, [PartitionField("hour", "at")])
     other = daily.table.partition_spec
-    daily.table.set_partition([])
+    set_partition(daily.table, [])
 
     assert both == (2, (DAY, bucket))
     assert other == (3, (PartitionField("hour", "at"),))
@@ -189,7 +189,7 @@ def test_a_field_may_have_the_name_of_a_column(spark: SparkSession) -> None:
     )
     bare = BareTable(spark, schema=Schema(ID, *columns))
 
-    bare.table.set_partition([DAY])
+    set_partition(bare.table, [DAY])
 
     assert bare.table.partition_spec == (1, (DAY,))
 
@@ -203,7 +203,7 @@ def test_a_field_that_the_table_cannot_have_is_refused(
     bare = BareTable(spark)
 
     with pytest.raises(PartitionError) as caught:
-        bare.table.set_partition([field])
+        set_partition(bare.table, [field])
 
     assert not caught.value.retryable
     assert bare.table.partition_spec == (0, ())
@@ -222,7 +222,7 @@ def test_equality_deletes_need_no_spec_that_an_expiry_left(daily: BareTable) -> 
 
 def test_rows_are_added_under_an_older_spec(daily: BareTable) -> None:
     planned: RowChange = daily.change(day_file(daily, [5], 19782))
-    daily.table.set_partition([])
+    set_partition(daily.table, [])
 
     commit_rows(daily.table, planned)
 

@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyspark.sql import SparkSession
 
-from cdc.commit import commit_rows
+from cdc.commit import commit_rows, set_partition
 from cdc.errors import CommitConflictError
 from cdc.model import PartitionField, WrittenFile
 from tests.spark.bare_table import COMPACT, SCHEMA, BareTable, local, named
@@ -96,7 +96,7 @@ def test_vectors_are_in_the_partition_of_their_file(spark: SparkSession) -> None
     bare = BareTable(spark, schema=Schema(*SCHEMA.fields), format_version=3)
     old = bare.write(named(9))
     bare.commit(old)
-    bare.table.set_partition([PartitionField("identity", "name")])
+    set_partition(bare.table, [PartitionField("identity", "name")])
     files: list[WrittenFile] = [
         bare.write(named(1, 2, name=name), spec_id=1, partition=(name,)) for name in ("a", "b")
     ]

@@ -294,7 +294,7 @@ def test_rows_from_before_a_column_hold_its_default(
     if mode != "mirror":
         expected[2, "b"] = old  # which was current when the column came
     assert found == expected
-    assert not bench.table(table.topic).backfill
+    assert not bench.table(table.topic).state.backfill
 
 
 def test_a_default_that_was_cut_off_is_filled_after_a_restart(
@@ -315,7 +315,7 @@ def test_a_default_that_was_cut_off_is_filled_after_a_restart(
         bench.apply(insert({"id": 2, "name": "b", "size": None}, table=wide, offset=1))
     monkeypatch.undo()
     again = open_bench()
-    again.tables.open(table.topic, bench.table(table.topic).source)
+    again.tables.open(table.topic, bench.table(table.topic).view.source)
     again.apply(insert({"id": 2, "name": "b", "size": None}, table=wide, offset=1))
 
     assert rows(again, table) == [

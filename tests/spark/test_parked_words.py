@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.commit import IcebergCatalog
-from cdc.model import PARKED_PROPERTY, QUARANTINE, TableName
-from cdc.state.parked import ParkedWord, read_words
+from cdc.model import TableName
+from cdc.state.names import PARKED_PROPERTY, QUARANTINE
+from cdc.state.parked import ParkedTable, read_parked
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Message, Table, column, insert
@@ -34,10 +35,10 @@ def bad(message: Message) -> Message:
     return replace(message, value=b"garbage")
 
 
-def words(bench: Bench, table: Table) -> list[ParkedWord]:
+def words(bench: Bench, table: Table) -> list[ParkedTable]:
     """Read what any process can read: the catalog."""
     kept = IcebergCatalog(bench.spark, "shop").load(TableName(("shop",), QUARANTINE))
-    found = read_words(kept.properties) if kept is not None else ()
+    found = read_parked(kept.properties) if kept is not None else ()
     return [word for word in found if word.topic.startswith(table.server)]
 
 
@@ -84,7 +85,7 @@ def test_a_table_that_is_parked_again_is_so_since_the_first_time(
     bench: Bench, configure: Configure, table: Table, texts: Table
 ) -> None:
     bench.apply(insert({"id": 1, "name": "a"}, table=table, offset=0))
-    source = bench.table(table.topic).source
+    source = bench.table(table.topic).view.source
     bench.apply(insert({"id": 2, "name": 5}, table=texts, offset=1))
     quarantine = IcebergCatalog(bench.spark, "shop").load(TableName(("shop",), QUARANTINE))
     assert quarantine is not None
@@ -108,7 +109,7 @@ def test_what_cannot_be_told_stops_no_batch_and_is_told_later(
     bench.spark.sql(f"DROP TABLE shop.{table.server}.orders")
 
     with monkeypatch.context() as patch:
-        patch.setattr(bench.tables.quarantine, "_table", gone)  # whose commits Iceberg refuses
+        patch.setattr(bench.context.quarantine, "_table", gone)  # whose commits Iceberg refuses
         bench.apply(bad(insert({"id": 1}, table=other, offset=0)))
     before = words(bench, table)
     bench.apply()

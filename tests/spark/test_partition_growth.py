@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from cdc.errors import TopicGrewError
 from cdc.model import Account
 from cdc.runtime.stream.passes import spread_over_tasks
+from cdc.runtime.tables.mirrored_table import keys_moving
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.unit.messages import ORDERS, Table, column, delete, insert, update
@@ -33,11 +34,11 @@ def test_a_key_that_moved_to_another_partition_leaves_no_second_row(
     bench: Bench, table: Table
 ) -> None:
     bench.apply(*(insert({"id": n, "name": "old"}, table=table, offset=n) for n in range(4)))
-    bench.tables.note_partitions(table.topic, {0: 4})
+    bench.note_partitions(table.topic, {0: 4})
 
     with pytest.raises(TopicGrewError):
         bench.apply(update({"id": 1, "name": "moved"}, table=table, partition=1, offset=0))
-    bench.tables.note_partitions(table.topic, {0: 6, 1: 2})
+    bench.note_partitions(table.topic, {0: 6, 1: 2})
     progress = bench.apply(
         # The newer changes are in the partition with the smaller offsets.
         update({"id": 1, "name": "newest"}, table=table, partition=1, offset=0, lsn=2000),
@@ -50,7 +51,7 @@ def test_a_key_that_moved_to_another_partition_leaves_no_second_row(
     assert progress.account.balanced
     assert progress.account.read == 4
 
-    assert not bench.table(table.topic).mixed
+    assert not keys_moving(bench.table(table.topic))
     bench.apply(
         update({"id": 3, "name": "later"}, table=table, partition=1, offset=2),
         update({"id": 1, "name": "last"}, table=table, partition=1, offset=3),
@@ -61,10 +62,10 @@ def test_a_key_that_moved_to_another_partition_leaves_no_second_row(
 
 def test_partitions_that_stay_as_they_are_write_nothing(bench: Bench, table: Table) -> None:
     bench.apply(insert({"id": 1}, table=table, offset=0))
-    bench.tables.note_partitions(table.topic, {0: 1, 1: 0})
+    bench.note_partitions(table.topic, {0: 1, 1: 0})
     location = bench.table(table.topic).table.java.operations().current().metadataFileLocation()
 
-    bench.tables.note_partitions(table.topic, {0: 9, 1: 3})
+    bench.note_partitions(table.topic, {0: 9, 1: 3})
 
     now = bench.table(table.topic).table.java.operations().current().metadataFileLocation()
     assert now == location
@@ -89,7 +90,7 @@ def test_a_key_that_is_written_otherwise_and_so_moved_leaves_no_second_row(
 
     assert progress.account.balanced
     assert rows(bench, table) == [(2, "newest"), (3, "new")]
-    assert not bench.table(table.topic).mixed
+    assert not keys_moving(bench.table(table.topic))
     bench.apply(update({"id": 2, "name": "last"}, table=table, offset=4, lsn=40))
     assert rows(bench, table) == [(2, "last"), (3, "new")]
 
@@ -105,8 +106,8 @@ def test_another_topics_records_are_not_brought_into_the_task_of_one_whose_keys_
             for n in range(4)
         ),
     )
-    bench.tables.note_partitions(table.topic, {0: 5, 1: 3})
-    bench.tables.note_partitions(other.topic, {0: 2, 1: 2})
+    bench.note_partitions(table.topic, {0: 5, 1: 3})
+    bench.note_partitions(other.topic, {0: 2, 1: 2})
     messages = [
         update({"id": 1, "name": "newest"}, table=table, partition=1, offset=0, lsn=2000),
         delete({"id": 2}, table=table, partition=1, offset=1, lsn=2001),

@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cdc.errors import CommitConflictError, TooManyBadRecordsError
-from cdc.model import QUARANTINE, Account
+from cdc.model import Account
 from cdc.runtime.tables.table_commit import TableCommit
+from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.spark.meddling import around_commit
@@ -70,7 +71,7 @@ def test_batch_cut_off_behind_the_quarantine_does_not_fill_it_twice(
         insert({"id": 4}, table=table, offset=4),
     ]
     restarted = Bench(bench.spark, configure())
-    restarted.tables.open(table.topic, bench.table(table.topic).source)
+    restarted.tables.open(table.topic, bench.table(table.topic).view.source)
     progress = restarted.apply(*batch, *later)
 
     assert [row["id"] for row in restarted.rows(f"{table.server}.orders")] == [0, 2, 4]
@@ -153,7 +154,7 @@ def test_parked_table_catches_up_once_the_ceiling_is_raised(
     batch = [bad(rows[1]), *rows[2:]]
     strict.apply(rows[0])
     strict.apply(*batch)
-    source = strict.tables[next(iter(strict.tables.parked))].source
+    source = strict.tables[next(iter(strict.tables.parked))].view.source
 
     raised = Bench(spark, configure(more="[tables.defaults]\nmax_quarantined = 1"))
     raised.tables.open(table.topic, source)

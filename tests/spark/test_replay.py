@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import QUARANTINE, Account
+from cdc.model import Account
 from cdc.runtime.replay.replay import TRUNCATE
+from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.replays import Scene
 from tests.unit.messages import (
@@ -362,9 +363,9 @@ def test_a_row_that_was_replayed_is_found_after_its_topic_got_more_partitions(
     plain: Scene, table: Table
 ) -> None:
     plain.apply(insert(row(1), table=table, offset=0))
-    plain.bench.tables.note_partitions(table.topic, {0: 1})
+    plain.bench.note_partitions(table.topic, {0: 1})
     plain.apply(bad(insert(row(2), table=table, offset=1)))
-    plain.bench.tables.note_partitions(table.topic, {0: 2, 1: 0})
+    plain.bench.note_partitions(table.topic, {0: 2, 1: 0})
     plain.replay().run(table)
     assert rows(plain) == [(1, "n1"), (2, "n2")]
 

@@ -56,7 +56,7 @@ def before_commits(monkeypatch: pytest.MonkeyPatch) -> Meddle:
 
         def opened(topic: str, source: SourceTable) -> None:
             open_(topic, source)
-            (target,) = replay.tables.targets(topic)
+            (target,) = replay.tables.of_topic(topic)
             around_commit(replay.tables[target].table, before=act)
 
         monkeypatch.setattr(replay.tables, "open", opened)

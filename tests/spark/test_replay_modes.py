@@ -148,7 +148,7 @@ def test_cut_off_between_the_two_commits_it_does_nothing_twice(
 
     dying = scene.replay()
     with monkeypatch.context() as patch:
-        patch.setattr(dying.tables.quarantine, "discard", cut_off)
+        patch.setattr(dying.context.quarantine, "discard", cut_off)
         with pytest.raises(KeyboardInterrupt):
             dying.run(table)
     assert state(scene, mode) == final(mode)
@@ -175,7 +175,7 @@ def test_a_mirror_that_goes_on_after_a_replay_was_cut_off_keeps_its_order(
 
     dying = scene.replay()
     with monkeypatch.context() as patch:
-        patch.setattr(dying.tables.quarantine, "discard", cut_off)
+        patch.setattr(dying.context.quarantine, "discard", cut_off)
         with pytest.raises(KeyboardInterrupt):
             dying.run(table)
     scene.apply(update({"id": 2, "name": "b4"}, table=table, offset=10, source=at(40)))

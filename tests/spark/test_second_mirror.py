@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.model import QUARANTINE
+from cdc.state.names import QUARANTINE
 from tests.conftest import Configure
 from tests.spark.bench import Bench
 from tests.spark.meddling import around_commit
@@ -61,7 +61,7 @@ def test_bad_records_that_two_mirrors_meet_are_kept_once(
             one.apply(*waiting.pop())
 
     if at_once:
-        kept = other.tables.quarantine._table
+        kept = other.context.quarantine._table
         assert kept is not None
         around_commit(kept, before=come_first)
     else:

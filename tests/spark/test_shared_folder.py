@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from cdc.commit import IcebergCatalog
+from cdc.commit import IcebergCatalog, set_properties
 from cdc.config import MirrorConfig
 from cdc.config.load import parse_config
 from cdc.errors import MirrorError, SharedFolderError
@@ -143,7 +143,7 @@ def test_two_tables_with_rows_in_one_folder_are_parked_and_kept(
     folder = f"{tmp_path}/warehouse/shop/orders"
     found = other.table(TOPIC).table
     found.java.updateLocation().setLocation(folder).commit()
-    found.set_properties({"moved": "yes"})
+    set_properties(found, {"moved": "yes"})
 
     again = Bench(spark, elsewhere), Bench(spark, left)
     for bench in again:

@@ -54,7 +54,7 @@ def test_a_target_that_lags_gets_what_it_lacks_and_the_other_nothing_twice(
     bench: Bench, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.apply(insert({"id": 1, "name": "a"}, table=table, offset=0))
-    now, lean = bench.tables.targets(table.topic)
+    now, lean = bench.tables.of_topic(table.topic)
     commit = TableCommit.__call__
 
     def fail(self, mirrored, report, cutoffs):  # type: ignore[no-untyped-def]

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from cdc.collapse import after_cutoff, collapse
 from cdc.config import ResolvedRule
-from cdc.decode import DecodePlan, decode_changes
+from cdc.decode import DecodePlan, TargetTable, decode_changes
 from cdc.dialect import Dialect
 from cdc.model import RESERVED, SourceSchema
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, source_schema
@@ -289,7 +289,7 @@ def planned(
 ) -> DecodePlan:
     """Plan a topic as after its table was made from the first schema and has met all others."""
     topic = messages[0].topic
-    unplanned = DecodePlan(topic, dialect, None, frozenset())
+    unplanned = DecodePlan(topic, dialect)
     met = decode_changes(messages[0].partition, *arrays(messages), unplanned).new_schemas
     return plan_of(topic, met, dialect, rule)
 
@@ -308,21 +308,23 @@ def plan_of(
     return DecodePlan(
         topic,
         dialect,
-        schema,
-        frozenset(known),
-        table_key=key,
-        key=rule.key if rule is not None else (),
+        table=TargetTable(
+            schema,
+            frozenset(known),
+            key=key,
+            config_key=rule.key if rule is not None else (),
+        ),
     )
 
 
 def final_rows(messages: list[Message], plan: DecodePlan) -> list[dict[str, Any]]:
     """Give the rows in which one partition of a topic leaves its table, sorted by key."""
-    assert plan.schema is not None
+    assert plan.table is not None
     decoded = decode_changes(0, *arrays(messages), plan)
     changes = pa.concat_tables(decoded.changes, promote_options="default")
     if decoded.truncates:
         changes = after_cutoff(changes, 0, decoded.truncates[-1])
-    key = list(plan.table_key)
+    key = list(plan.key)
     live = collapse(changes, key, None, empty=False).rows
     rows = live.drop([name for name in live.column_names if name.startswith(RESERVED)]).to_pylist()
     return sorted(rows, key=lambda row: [str(row[name]) for name in key])

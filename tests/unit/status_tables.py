@@ -10,15 +10,10 @@ from pyiceberg.table import Table
 
 from cdc.config import MirrorConfig
 from cdc.config.load import parse_config
-from cdc.model import (
-    LEDGER_PROPERTY,
-    MIRROR_PROPERTY,
-    QUARANTINE,
-    TOPIC_PROPERTY,
-    Ledger,
-    PartitionMark,
-)
+from cdc.model import PartitionMark
 from cdc.schema import quarantine_schema
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY, MIRROR_PROPERTY, QUARANTINE, TOPIC_PROPERTY
 
 CONFIG = """
 name = "shop"

@@ -15,7 +15,8 @@ from cdc.collapse import after_cutoff, collapse, fill
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.dialect import Dialect
 from cdc.errors import NoKeyError
-from cdc.model import RESERVED, Declared, Form
+from cdc.model import RESERVED, Form
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.avro_datums import recorded_schemas
 from tests.unit.messages import Message, arrays, plan_of, read_recorded
@@ -43,17 +44,17 @@ def wire() -> Iterator[Wire]:
 
 def plan_for(messages: list[Message], dialect: Dialect, wire: Wire) -> DecodePlan:
     topic = messages[0].topic
-    unplanned = DecodePlan(topic, dialect, None, frozenset(), wire)
+    unplanned = DecodePlan(topic, dialect, wire)
     met = decode_changes(0, *arrays(messages), unplanned)
-    assert met.bad == (), met.bad[:3]
+    assert met.bad_records == (), met.bad_records[:3]
     return replace(plan_of(topic, met.new_schemas, dialect), wire=wire)
 
 
 def rows_left(messages: list[Message], plan: DecodePlan) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Give the rows in which a topic leaves its table, by key; what cannot be applied is left."""
-    assert plan.schema is not None
+    assert plan.table is not None
     decoded = decode_changes(0, *arrays(messages), plan)
-    key = list(plan.table_key)
+    key = list(plan.key)
     changes = fill(pa.concat_tables(decoded.changes, promote_options="default"), key)
     if decoded.truncates:
         changes = after_cutoff(changes, 0, decoded.truncates[-1])
@@ -74,7 +75,7 @@ def test_every_record_of_every_recording_is_accounted_for(file: str, wire: Wire)
         except NoKeyError:
             refused.add(topic.rpartition(".")[2])
             continue
-        ends = sum(len(part) for part in decoded.changes) + len(decoded.bad)
+        ends = sum(len(part) for part in decoded.changes) + len(decoded.bad_records)
         assert ends + decoded.tombstones + len(decoded.truncates) == len(messages)
         assert not decoded.new_schemas
         counted += len(messages)
@@ -114,7 +115,7 @@ def test_the_orders_in_avro_and_in_json_leave_the_same_rows(wire: Wire) -> None:
     plan = plan_for(in_avro, DIALECTS["postgres"], wire)
     (schema,) = plan.known
 
-    bare = replace(plan, topic=in_json[0].topic, declared=Declared(schema.columns))
+    bare = replace(plan, topic=in_json[0].topic, columns=known_columns(declared=schema.columns))
 
     assert rows_left(in_json, bare) == rows_left(in_avro, plan)
 
@@ -126,14 +127,12 @@ def test_flat_rows_leave_the_rows_of_their_envelopes(wire: Wire) -> None:
         plan = plan_for(told, DIALECTS["postgres"], wire)
         columns = {c.name: c for schema in plan.known for c in schema.columns}
 
-        declared = Declared(tuple(columns.values()))
-        unplanned = DecodePlan(
-            bare[0].topic, DIALECTS["postgres"], None, frozenset(), wire, declared=declared
-        )
+        known = known_columns(declared=columns.values())
+        unplanned = DecodePlan(bare[0].topic, DIALECTS["postgres"], wire, columns=known)
         met = decode_changes(0, *arrays(bare), unplanned).new_schemas
         assert {schema.form for schema in met} == {Form.FLAT}
         flat_plan = replace(
-            plan_of(bare[0].topic, met, DIALECTS["postgres"]), wire=wire, declared=declared
+            plan_of(bare[0].topic, met, DIALECTS["postgres"]), wire=wire, columns=known
         )
 
         assert rows_left(bare, flat_plan) == rows_left(told, plan), name

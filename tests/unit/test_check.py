@@ -13,11 +13,13 @@ from pyiceberg.catalog import Catalog, load_catalog
 from cdc.commands.table_plans import TablePlan, TablePlanner, plan_lines
 from cdc.config.load import parse_config
 from cdc.config.table_rules import ResolvedRule
-from cdc.model import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY, Ledger, PartitionMark
+from cdc.model import PartitionMark
 from cdc.runtime.follow.describe import describe, schemas_in, wire_of
 from cdc.schema import iceberg_schema, mirror_columns
 from cdc.source.topics import OffsetRange, Record
-from cdc.state.key import key_property
+from cdc.state.key import TableKey
+from cdc.state.ledger import Ledger
+from cdc.state.names import LEDGER_PROPERTY, MIRROR_PROPERTY, TOPIC_PROPERTY
 from connectors import DIALECTS
 from tests.unit.messages import ORDERS, Message, Table, column, insert, truncate
 
@@ -84,7 +86,7 @@ def create(
     owner = {
         MIRROR_PROPERTY: "shop",
         TOPIC_PROPERTY: ORDERS.topic,
-        **key_property(c.name for c in columns if c.key),
+        **dict(TableKey(tuple(c.name for c in columns if c.key)).properties),
     }
     made = {**owner, **(properties or {})}
     return catalog.create_table("shop.orders", iceberg_schema(columns, rule), properties=made)

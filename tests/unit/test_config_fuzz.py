@@ -37,8 +37,6 @@ match = "public.orders"
 partition = ["day(created_at)"]
 key = ["order_id"]
 types = { payload = "string" }
-[maintenance]
-enabled = true
 [spark]
 master = "local[*]"
 """

@@ -11,11 +11,9 @@ from cdc.config import (
     ApplyMode,
     CatalogConfig,
     CatalogType,
-    ConnectConfig,
     Connector,
     DeleteKind,
     KafkaConfig,
-    MaintenanceConfig,
     MirrorConfig,
     OnDelete,
     RecordFormat,
@@ -61,9 +59,6 @@ url = "env:SHOP_DATABASE_URL"
 url = "http://localhost:8081"
 "basic.auth.user.info" = "env:REGISTRY_USER"
 
-[connect]
-url = "http://localhost:8083"
-
 [catalog]
 type = "rest"
 uri = "http://localhost:8181"
@@ -96,9 +91,6 @@ hash = ["email"]
 key = ["order_id"]
 types = { payload = "string" }
 
-[maintenance]
-enabled = false
-
 [spark]
 master = "spark://spark:7077"
 "spark.executor.memory" = "2g"
@@ -124,7 +116,6 @@ def test_the_smallest_file_gets_every_default(tmp_path: Path) -> None:
         ),
         kafka=KafkaConfig(options={"bootstrap.servers": "localhost:9092"}),
         registry=None,
-        connect=None,
         catalog=CatalogConfig(
             type=CatalogType.SQL,
             uri=f"sqlite:///{tmp_path}/mirror/catalog.db",
@@ -135,16 +126,7 @@ def test_the_smallest_file_gets_every_default(tmp_path: Path) -> None:
         stream=StreamConfig(
             trigger="10 seconds", max_records=500_000, checkpoint=f"{tmp_path}/mirror/checkpoint"
         ),
-        tables=TablesConfig(
-            defaults=TableDefaults(
-                mode=ApplyMode.MIRROR,
-                deletes=DeleteKind.POSITIONAL,
-                on_delete=OnDelete.HARD,
-                schema_change=SchemaChange.EVOLVE,
-            ),
-            rules=(),
-        ),
-        maintenance=MaintenanceConfig(enabled=True),
+        tables=TablesConfig(defaults=TableDefaults(), rules=()),
         spark=SparkConfig(master="local[*]", options={}),
     )
 
@@ -168,7 +150,6 @@ def test_every_setting_can_be_written(tmp_path: Path) -> None:
             url="http://localhost:8081",
             options={"basic.auth.user.info": Secret("env:REGISTRY_USER")},
         ),
-        connect=ConnectConfig(url="http://localhost:8083"),
         catalog=CatalogConfig(
             type=CatalogType.REST,
             uri="http://localhost:8181",
@@ -201,7 +182,6 @@ def test_every_setting_can_be_written(tmp_path: Path) -> None:
                 ),
             ),
         ),
-        maintenance=MaintenanceConfig(enabled=False),
         spark=SparkConfig(master="spark://spark:7077", options={"spark.executor.memory": "2g"}),
     )
 

@@ -126,24 +126,18 @@ def test_a_secret_file_of_bytes_is_not_shown(tmp_path: Path) -> None:
 
     error = raised.value
     assert error.__context__ is None
-    assert VALUE not in "".join(traceback.format_exception(error)) + repr(error.args)
-
-
-def test_a_secret_error_survives_pickling() -> None:
-    error = SecretError("source.url", "env:X", "the environment variable X is not set")
-
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert VALUE not in "".join(traceback.format_exception(error)) + repr(error)
 
 
 def test_an_address_may_be_a_secret(password: str) -> None:
     text = SMALLEST.replace("[source]", f'[source]\nurl = "{password}"')
-    for setting in ("registry.url", "connect.url", "catalog.uri"):
+    for setting in ("registry.url", "catalog.uri"):
         text = f'{setting} = "{password}"\n{text}'
     config = load(text)
 
-    places = (config.source.url, config.registry, config.connect, config.catalog.uri)
+    places = (config.source.url, config.registry, config.catalog.uri)
 
-    assert str(places).count(repr(Secret(password))) == 4
+    assert str(places).count(repr(Secret(password))) == 3
 
 
 def test_no_form_of_a_loaded_config_shows_a_secret(
@@ -176,7 +170,6 @@ def test_a_setting_that_is_no_secret_may_be_a_reference_too(
         "CONNECTOR": "mysql",
         "TOPIC": "store.*",
         "MOST": "77",
-        "CARE": "false",
         "KEY": "id",
     }.items():
         monkeypatch.setenv(f"SHOP_{name}", value)
@@ -190,8 +183,6 @@ topics = ["env:SHOP_TOPIC"]
 "bootstrap.servers" = "env:SHOP_SERVERS"
 [stream]
 max_records = "env:SHOP_MOST"
-[maintenance]
-enabled = "env:SHOP_CARE"
 [[tables.rules]]
 match = "a.b"
 key = ["env:SHOP_KEY"]
@@ -199,7 +190,7 @@ key = ["env:SHOP_KEY"]
 
     assert (config.name, config.source.connector.value) == ("store", "mysql")
     assert config.source.topics == ("store.*",)
-    assert (config.stream.max_records, config.maintenance.enabled) == (77, False)
+    assert config.stream.max_records == 77
     assert config.tables.rules[0].key == ("id",)
 
 
@@ -219,7 +210,7 @@ def test_a_missing_reference_in_any_setting_is_reported_with_the_rest() -> None:
         'catalog.type = "env:SHOP_PASSWORD"',
         'stream.trigger = "env:SHOP_PASSWORD"',
         'stream.max_records = "env:SHOP_PASSWORD"',
-        'maintenance.enabled = "env:SHOP_PASSWORD"',
+        'stream = "env:SHOP_PASSWORD"',
         'maintenance = "env:SHOP_PASSWORD"',
         'source = "env:SHOP_PASSWORD"',
         'target.table = "env:SHOP_PASSWORD"',

@@ -183,8 +183,20 @@ def test_each_target_of_a_rule_goes_over_the_rule() -> None:
 def test_a_table_without_targets_of_its_own_has_one() -> None:
     (only,) = load("").tables.targets_for("public", "orders")
 
-    assert only == ResolvedRule()
+    assert only == load("").tables.rule_for("public", "orders")
     assert only.table == ""
+
+
+def test_what_nothing_sets_has_its_default() -> None:
+    assert load("").tables.rule_for("public", "orders") == ResolvedRule(
+        mode=ApplyMode.MIRROR,
+        deletes=DeleteKind.POSITIONAL,
+        lookup=Lookup.INDEX,
+        on_delete=OnDelete.HARD,
+        schema_change=SchemaChange.EVOLVE,
+        format_version=2,
+        max_quarantined="10%",
+    )
 
 
 @pytest.mark.parametrize(
@@ -200,6 +212,7 @@ def test_a_table_without_targets_of_its_own_has_one() -> None:
             "targets[0].format_version: must be 2 or 3",
         ),
         ('{ table = "a.{table}", exclude = ["b"], hash = ["b"] }', "targets[0].hash: holds b"),
+        ('{ table = "a.{table}", hash = ["b", "b"] }', "targets[0].hash[1]: is there twice"),
         ('{ mode = "append" }', "tables.rules[0].targets[0].table: is missing"),
     ],
 )

@@ -41,9 +41,9 @@ def written(messages: Sequence[Message], registry: RegistryServer) -> list[Messa
 def decoded(messages: Sequence[Message], dialect: Dialect, wire: Wire) -> pa.Table:
     """Decode messages as after their table was made from the first of their schemas."""
     topic = messages[0].topic
-    unplanned = DecodePlan(topic, dialect, None, frozenset(), wire)
+    unplanned = DecodePlan(topic, dialect, wire)
     met = decode_changes(0, *arrays(messages), unplanned)
-    assert met.bad == ()
+    assert met.bad_records == ()
     plan = replace(plan_of(topic, met.new_schemas, dialect), wire=wire)
     return pa.concat_tables(decode_changes(0, *arrays(messages), plan).changes)
 

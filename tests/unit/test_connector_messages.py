@@ -169,7 +169,7 @@ def test_an_update_without_its_document_is_rejected_and_says_what_to_set() -> No
 
     decoded = decode_changes(0, *arrays([whole, partial]), planned([whole], MONGODB))
 
-    (bad,) = decoded.bad
+    (bad,) = decoded.bad_records
     assert bad.offset == 2
     assert "capture.mode" in bad.reason
     assert sum(map(len, decoded.changes)) == 1

@@ -15,7 +15,6 @@ from cdc.decode.connect_schema import PRIMITIVES
 from cdc.dialect import Dialect
 from cdc.model import SourceColumn, SourceType
 from connectors import DIALECTS
-from connectors.mariadb import catalog as mariadb
 from connectors.mysql import catalog as mysql
 from connectors.postgres import catalog as postgres
 from tests.unit.messages import CONNECT_DECIMAL, PRECISION
@@ -217,7 +216,7 @@ def test_a_proven_database_tells_its_columns_itself(dialect: Dialect) -> None:
     assert dialect.columns is not None or not dialect.proven
 
 
-@pytest.mark.parametrize("modes", [postgres.MODES, mysql.MODES, mariadb.MODES])
+@pytest.mark.parametrize("modes", [postgres.MODES, mysql.MODES])
 def test_the_modes_of_a_catalog_reader_can_be_set(modes: Mapping[str, str]) -> None:
     assert modes.keys() <= HANDLING_MODES.keys()
     assert all(mode in HANDLING_MODES[name] for name, mode in modes.items())

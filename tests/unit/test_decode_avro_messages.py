@@ -65,8 +65,8 @@ def fields_of(group: AvroGroup, *names: str) -> list[SourceColumn]:
 def rows_of(read: RawColumns) -> dict[int, Any]:
     """Give what was read by its place, after a look at the table itself."""
     read.table.validate(full=True)
-    assert read.places.tolist() == sorted(set(read.places.tolist()))
-    return dict(zip(read.places.tolist(), comparable(read.table.to_pylist()), strict=True))
+    assert read.indexes.tolist() == sorted(set(read.indexes.tolist()))
+    return dict(zip(read.indexes.tolist(), comparable(read.table.to_pylist()), strict=True))
 
 
 def test_messages_are_split_by_schema_and_keep_their_rows() -> None:
@@ -245,8 +245,8 @@ def test_a_field_that_was_written_as_something_else_is_refused(
     read = group_of(ENVELOPE, written[:count]).read([field])
 
     assert read.table.num_rows == 0
-    assert [message.row for message in read.bad] == list(range(count))
-    assert path in read.bad[0].reason
+    assert [message.row for message in read.bad_messages] == list(range(count))
+    assert path in read.bad_messages[0].reason
 
 
 # What may happen to one message of thousands, and to no other.
@@ -300,11 +300,11 @@ def test_a_damaged_message_leaves_its_neighbours_exact(written: list[bytes], dam
 
         read = damaged.read(fields_of(damaged))
 
-        others = read.table.filter(pa.array(read.places != place))
+        others = read.table.filter(pa.array(read.indexes != place))
         assert others.equals(clean.filter(pa.array(np.arange(MANY) != place)))
-        assert {*read.places.tolist(), *(bad.row for bad in read.bad)} == set(range(MANY))
+        assert {*read.indexes.tolist(), *(bad.row for bad in read.bad_messages)} == set(range(MANY))
         if damage not in (flipped, inflated):  # these may leave another value that is a good one
-            assert [bad.row for bad in read.bad] == [place]
+            assert [bad.row for bad in read.bad_messages] == [place]
 
 
 @pytest.mark.parametrize("share", [3, 50, 700])
@@ -316,7 +316,7 @@ def test_many_damaged_messages_leave_the_others_exact(written: list[bytes], shar
 
     read = group.read(fields_of(group, "after", "op"))
 
-    assert {bad.row for bad in read.bad} == places
+    assert {bad.row for bad in read.bad_messages} == places
     assert rows_of(read) == {
         number: raw_change(number, "after", "op") for number in range(MANY) if number not in places
     }
@@ -327,8 +327,8 @@ def test_messages_that_are_all_damaged_are_all_named() -> None:
 
     read = group.read(fields_of(group))
 
-    assert len(read.bad) + len(read.places) == MANY
-    assert len(read.bad) > MANY * 0.9
+    assert len(read.bad_messages) + len(read.indexes) == MANY
+    assert len(read.bad_messages) > MANY * 0.9
 
 
 def test_a_symbol_beyond_the_enum_is_bad_and_not_another_one() -> None:
@@ -344,7 +344,7 @@ def test_a_symbol_beyond_the_enum_is_bad_and_not_another_one() -> None:
 
     read = group_of(block, written).read([SourceColumn("size", TEXT)])
 
-    assert [bad.row for bad in read.bad] == [50, 70]
+    assert [bad.row for bad in read.bad_messages] == [50, 70]
     assert read.table.to_pylist() == [
         {"size": "SM"[number % 2]} for number in range(200) if number not in (50, 70)
     ]
@@ -357,7 +357,7 @@ def test_text_that_is_not_utf8_is_bad_and_not_mended(written: list[bytes]) -> No
 
     read = group.read(fields_of(group))
 
-    assert [(bad.row, "UTF-8" in bad.reason) for bad in read.bad] == [(78, True)]
+    assert [(bad.row, "UTF-8" in bad.reason) for bad in read.bad_messages] == [(78, True)]
 
 
 def test_what_the_fast_reader_panics_over_is_read_singly(

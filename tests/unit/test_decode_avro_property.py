@@ -227,8 +227,8 @@ def test_both_readers_give_what_was_written(data: st.DataObject) -> None:
     assert fast.table.schema == strict.table.schema == raw_schema(fields)
     for read in (fast, strict):
         read.table.validate(full=True)
-        assert read.bad == ()
-        assert read.places.tolist() == list(range(ROWS))
+        assert read.bad_messages == ()
+        assert read.indexes.tolist() == list(range(ROWS))
         expected = [_only_asked(_raw(block, value), asked) for value in values]
         assert comparable(read.table.to_pylist()) == comparable(expected)
 
@@ -246,7 +246,7 @@ def test_what_the_fast_reader_cannot_have_is_read_all_the_same(data: st.DataObje
 
     read.table.validate(full=True)
     assert read.table.schema == raw_schema(fields)
-    assert read.bad == ()
+    assert read.bad_messages == ()
     assert read.table.num_rows == len(values)
 
 
@@ -271,8 +271,8 @@ def test_damage_is_seen_by_both_readers_alike(data: st.DataObject) -> None:
     strict = read_strictly(block, written, fields)
 
     fast.table.validate(full=True)
-    fast_rows = dict(zip(fast.places.tolist(), comparable(fast.table.to_pylist()), strict=True))
-    rows = dict(zip(strict.places.tolist(), comparable(strict.table.to_pylist()), strict=True))
+    fast_rows = dict(zip(fast.indexes.tolist(), comparable(fast.table.to_pylist()), strict=True))
+    rows = dict(zip(strict.indexes.tolist(), comparable(strict.table.to_pylist()), strict=True))
     # Of a wrong branch or boolean the fast reader sees only whether it is zero, and goes on.
     assert {number: fast_rows.get(number) for number in rows} == rows
     assert fast_rows.keys() - rows.keys() <= {place}

@@ -32,9 +32,9 @@ def read_all(messages: list[bytes], registry: SchemaRegistry) -> dict[int, Any]:
     for group in split_avro(pa.array(messages), np.arange(len(messages)), registry):
         assert isinstance(group, AvroGroup)
         read = group.read(group.type.fields)
-        assert read.bad == ()
+        assert read.bad_messages == ()
         read.table.validate(full=True)
-        places = group.rows[read.places].tolist()
+        places = group.rows[read.indexes].tolist()
         rows |= dict(zip(places, read.table.to_pylist(), strict=True))
     return rows
 

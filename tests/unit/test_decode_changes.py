@@ -11,7 +11,13 @@ import pytest
 
 from cdc.config import ResolvedRule
 from cdc.config.type_choices import Otherwise
-from cdc.decode import DecodedChanges, DecodePlan, decode_changes
+from cdc.decode import (
+    DecodedChanges,
+    DecodePlan,
+    TargetTable,
+    ValueRules,
+    decode_changes,
+)
 from cdc.decode.json_messages import MOST_PREFIXES
 from cdc.errors import ManyTablesError
 from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, Cutoff, SourceTable
@@ -190,8 +196,8 @@ def test_the_keys_columns_come_first_in_its_own_order() -> None:
 
     plan = planned([insert({"v": "x", "a": 1, "b": "y"}, table=table)], POSTGRES)
 
-    assert plan.schema is not None
-    assert plan.schema.names == ["b", "a", "v"]
+    assert plan.table is not None
+    assert plan.table.schema.names == ["b", "a", "v"]
 
 
 def test_tombstones_are_counted_and_left_out() -> None:
@@ -295,9 +301,7 @@ def test_another_key_is_a_new_schema() -> None:
 def test_a_topic_without_a_table_gives_its_schema_only() -> None:
     message = insert({"id": 1, "name": "a"})
 
-    decoded = decode_changes(
-        0, *arrays([message]), DecodePlan(message.topic, POSTGRES, None, frozenset())
-    )
+    decoded = decode_changes(0, *arrays([message]), DecodePlan(message.topic, POSTGRES))
 
     assert decoded.changes == ()
     assert [schema.key for schema in decoded.new_schemas] == [("id",)]
@@ -387,7 +391,7 @@ def test_a_value_that_does_not_fit_is_named_and_the_other_rows_are_kept() -> Non
 
     decoded = decode_changes(2, *arrays(numbered), planned(numbered, POSTGRES))
 
-    (bad,) = decoded.bad
+    (bad,) = decoded.bad_records
     assert bad.offset == 70
     assert "price" in bad.reason and "decimal128(5, 2)" in bad.reason
     assert [row["id"] for row in rows_of(decoded)] == [n for n in range(100) if n != 70]
@@ -410,11 +414,11 @@ def test_a_declared_choice_stands_in_for_what_does_not_fit(
         insert({"id": place, "until": text}, table=table, offset=place)
         for place, text in enumerate(texts)
     ]
-    plan = replace(planned(messages, POSTGRES), otherwise={"until": otherwise})
+    plan = replace(planned(messages, POSTGRES), values=ValueRules({"until": otherwise}))
 
     decoded = decode_changes(0, *arrays(messages), plan)
 
-    assert decoded.bad == ()
+    assert decoded.bad_records == ()
     assert [row["until"] and row["until"].date() for row in rows_of(decoded)] == wanted
 
 
@@ -441,7 +445,10 @@ def test_only_the_digest_of_a_hashed_value_is_kept_also_in_keys() -> None:
     rule = ResolvedRule(hash=names)
     target = iceberg_schema(mirror_columns(next(iter(known)), "t", POSTGRES, rule))
     plan = DecodePlan(
-        messages[0].topic, POSTGRES, arrow_schema(target, "t"), known, hashed=frozenset(names)
+        messages[0].topic,
+        POSTGRES,
+        table=TargetTable(arrow_schema(target, "t"), known),
+        values=ValueRules(hashed=frozenset(names)),
     )
 
     rows = rows_of(decode_changes(0, *arrays(messages), plan))

@@ -67,12 +67,7 @@ def test_a_flat_row_has_its_columns_and_none_of_the_added_ones() -> None:
         {"id": 1, "name": "ann", OFFSET: 0, OP: "c", POSITION: 99, TIME: None}
     ]
     assert decoded.table == SourceTable("srv", "srv", "public", "orders")
-    assert (
-        decode(message, plan=DecodePlan(ORDERS.topic, POSTGRES, None, frozenset()))
-        .new_schemas[0]
-        .form
-        is Form.FLAT
-    )
+    assert decode(message, plan=DecodePlan(ORDERS.topic, POSTGRES)).new_schemas[0].form is Form.FLAT
 
 
 def test_a_flat_row_without_added_fields_is_known_by_its_schemas_name() -> None:
@@ -87,10 +82,10 @@ def test_a_row_that_nothing_marks_as_debeziums_is_refused() -> None:
     decoded = decode_changes(
         0,
         *arrays([flat({"id": 1}, added=(), name="com.example.Order")]),
-        DecodePlan(ORDERS.topic, POSTGRES, None, frozenset()),
+        DecodePlan(ORDERS.topic, POSTGRES),
     )
 
-    assert [record.reason for record in decoded.bad] == ["it is not a Debezium change"]
+    assert [record.reason for record in decoded.bad_records] == ["it is not a Debezium change"]
 
 
 def test_a_row_marked_as_deleted_is_deleted_by_its_key_alone() -> None:
@@ -145,7 +140,7 @@ def test_a_tombstone_whose_key_cannot_be_read_is_named() -> None:
 
     decoded = decode(Message(ORDERS.topic, 0, 7, b"nonsense", None), plan=plan)
 
-    assert [record.offset for record in decoded.bad] == [7]
+    assert [record.offset for record in decoded.bad_records] == [7]
 
 
 def test_a_flat_row_takes_its_place_in_the_log_from_either_name() -> None:
@@ -165,7 +160,7 @@ def test_a_flat_row_with_an_unknown_op_is_refused(op: str) -> None:
 
     decoded = decode(good, flat({"id": 2, "__op": op}, offset=1), plan=planned([good], POSTGRES))
 
-    assert [record.offset for record in decoded.bad] == [1]
+    assert [record.offset for record in decoded.bad_records] == [1]
     assert len(rows_of(decoded)) == 1
 
 
@@ -200,12 +195,12 @@ def test_a_document_is_a_row_of_its_key_and_its_text() -> None:
 
     decoded = decode(*messages, plan=plan)
 
-    assert plan.schema is not None
-    assert [(field.name, field.nullable) for field in plan.schema] == [
+    assert plan.table is not None
+    assert [(field.name, field.nullable) for field in plan.table.schema] == [
         ("id", False),
         ("document", True),
     ]
-    assert plan.schema.field("document").type == pa.string()
+    assert plan.table.schema.field("document").type == pa.string()
     assert [(row["id"], row["document"], row[OP]) for row in rows_of(decoded)] == [
         ('{"$oid": "6"}', '{"_id": 6, "a": [1.10]}', "c"),
         ('{"$oid": "6"}', None, "d"),
@@ -218,6 +213,6 @@ def test_an_update_without_the_whole_document_is_refused_with_the_setting_to_cha
 
     decoded = decode(good, document("u", None, offset=1), plan=planned([good], DIALECTS["mongodb"]))
 
-    (bad,) = decoded.bad
+    (bad,) = decoded.bad_records
     assert bad.offset == 1
     assert "capture.mode" in bad.reason

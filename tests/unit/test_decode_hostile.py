@@ -26,7 +26,7 @@ POSTGRES = DIALECTS["postgres"]
 GOOD = [insert({"id": place, "name": "x"}, offset=place + 10) for place in range(4)]
 BAD_PLACE = 2  # of the four records
 PLAN = planned(GOOD, POSTGRES)
-UNPLANNED = DecodePlan(ORDERS.topic, POSTGRES, None, frozenset())
+UNPLANNED = DecodePlan(ORDERS.topic, POSTGRES)
 
 
 def value_of(message: Message) -> bytes:
@@ -48,8 +48,8 @@ def with_bad(text: bytes, part: str = "value") -> list[Message]:
 def failure(messages: list[Message], plan: DecodePlan = PLAN) -> BadRecord:
     """Give the one record that cannot be read; all others must have been."""
     decoded = decode_changes(5, *arrays(messages), plan)
-    (bad,) = decoded.bad
-    if plan.schema is not None:
+    (bad,) = decoded.bad_records
+    if plan.table is not None:
         rest = sum(len(part) for part in decoded.changes) + decoded.tombstones
         assert rest == len(messages) - 1
     return bad
@@ -291,8 +291,8 @@ def test_damaged_bytes_are_decoded_or_refused_and_never_break_the_decoder(
         messages[place] = replace_part(messages[place], part, damaged)
         try:
             decoded = decode_changes(0, *arrays(messages), plans[messages[0].topic])
-            if any(bad.offset != messages[place].offset for bad in decoded.bad):
-                broken.append((damaged, str(decoded.bad)))
+            if any(bad.offset != messages[place].offset for bad in decoded.bad_records):
+                broken.append((damaged, str(decoded.bad_records)))
         except MirrorError:
             pass
         except Exception as error:

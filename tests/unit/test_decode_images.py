@@ -9,7 +9,8 @@ import pytest
 from cdc.collapse import collapse
 from cdc.config import ApplyMode, ResolvedRule
 from cdc.decode import DecodedChanges, DecodePlan, Wire, decode_changes
-from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME, Declared
+from cdc.model import MISSING, NO_POSITION, OFFSET, OP, POSITION, TIME
+from cdc.model.column_types import known_columns
 from cdc.schema import guessable_columns, iceberg_schema, mirror_columns
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
@@ -65,17 +66,19 @@ class Topic:
     def decode(
         self, messages: list[Message], rule: ResolvedRule, **more: Any
     ) -> tuple[DecodedChanges, DecodePlan]:
-        """Decode with a plan as after the table was made; `more` changes that plan."""
+        """Decode with a plan as after the table was made; `more` changes that table."""
         messages = self.written(messages)
         topic = messages[0].topic
         with served(self.avro.schemas) as url:
             wire = Wire(registry={"url": url})
-            unplanned = DecodePlan(topic, POSTGRES, None, frozenset(), wire)
+            unplanned = DecodePlan(topic, POSTGRES, wire)
             met = decode_changes(0, *arrays(messages), unplanned).new_schemas
-            plan = replace(plan_of(topic, met, POSTGRES, rule), wire=wire, **more)
+            plan = replace(plan_of(topic, met, POSTGRES, rule), wire=wire)
+            assert plan.table is not None
+            plan = replace(plan, table=replace(plan.table, **more))
             if self.form == "schemaless":
                 table = iceberg_schema(mirror_columns(met[0], topic, POSTGRES, rule), rule)
-                plan = replace(plan, declared=Declared(guessed=guessable_columns(table)))
+                plan = replace(plan, columns=known_columns(inferred=guessable_columns(table)))
             return decode_changes(0, *arrays(messages), plan), plan
 
 
@@ -105,13 +108,13 @@ def test_a_table_without_a_key_has_the_one_that_the_config_names(topic: Topic) -
 
     decoded, plan = topic.decode(messages, BY_CODE)
 
-    assert plan.table_key == ("code", "part")
+    assert plan.key == ("code", "part")
     assert rows_of(decoded, "code", "part", "note") == [
         (1, "c", "a", 1, "first"),
         (2, "u", "a", 1, "second"),
         (3, "d", "a", 1, None),
     ]
-    assert (decoded.bad, decoded.extra) == ((), 0)
+    assert (decoded.bad_records, decoded.extra) == ((), 0)
 
 
 def test_an_update_of_the_key_deletes_the_old_one_before_it(topic: Topic) -> None:
@@ -137,7 +140,7 @@ def test_an_update_of_the_key_deletes_the_old_one_before_it(topic: Topic) -> Non
     ]
     assert decoded.extra == 2
     changes = pa.concat_tables(decoded.changes)
-    collapsed = collapse(changes, plan.table_key, None, empty=False)
+    collapsed = collapse(changes, plan.key, None, empty=False)
     assert collapsed.rows.select(["code", "part"]).to_pylist() == [{"code": None, "part": 1}]
     assert set(collapsed.deleted_keys["code"].to_pylist()) == {"b", None}
 
@@ -153,7 +156,7 @@ def test_two_rows_that_change_places_keep_their_order(json_topic: Topic) -> None
     decoded, plan = json_topic.decode(messages, BY_CODE)
 
     changes = pa.concat_tables(decoded.changes)
-    collapsed = collapse(changes, plan.table_key, None, empty=False)
+    collapsed = collapse(changes, plan.key, None, empty=False)
     assert sorted(collapsed.rows["code"].to_pylist()) == ["a", "b"]
     assert set(collapsed.deleted_keys["code"].to_pylist()) == {"a", "b", "t"}
 
@@ -162,7 +165,7 @@ def test_an_update_without_the_row_as_it_was_keeps_its_key(topic: Topic) -> None
     decoded, _ = topic.decode([updated(None, A, table=KEYLESS, offset=2)], BY_CODE)
 
     assert rows_of(decoded, "code") == [(2, "u", "a")]
-    assert (decoded.bad, decoded.extra) == ((), 0)
+    assert (decoded.bad_records, decoded.extra) == ((), 0)
 
 
 def test_a_delete_without_the_row_as_it_was_is_refused_with_what_to_do(topic: Topic) -> None:
@@ -174,10 +177,10 @@ def test_a_delete_without_the_row_as_it_was_is_refused_with_what_to_do(topic: To
 
     decoded, _ = topic.decode(messages, BY_CODE)
 
-    assert [record.offset for record in decoded.bad] == [2]
-    assert "which code, part its row had" in decoded.bad[0].reason
-    assert "REPLICA IDENTITY FULL" in decoded.bad[0].reason
-    assert "binlog_row_image = FULL" in decoded.bad[0].reason
+    assert [record.offset for record in decoded.bad_records] == [2]
+    assert "which code, part its row had" in decoded.bad_records[0].reason
+    assert "REPLICA IDENTITY FULL" in decoded.bad_records[0].reason
+    assert "binlog_row_image = FULL" in decoded.bad_records[0].reason
     assert rows_of(decoded, "code") == [(1, "c", "a"), (3, "d", "a")]
 
 
@@ -191,7 +194,7 @@ def test_a_record_that_is_refused_leaves_no_delete_of_its_old_key(json_topic: To
 
     decoded, _ = json_topic.decode([good, bad], BY_CODE)
 
-    assert [record.offset for record in decoded.bad] == [2]
+    assert [record.offset for record in decoded.bad_records] == [2]
     assert rows_of(decoded, "code") == [(1, "c", "a")]
     assert decoded.extra == 0
 
@@ -236,8 +239,8 @@ class TestATableWhoseRecordsHaveAnotherKey:
 
         decoded, _ = topic.decode(messages, BY_CODE)
 
-        assert [record.offset for record in decoded.bad] == [2]
-        assert "REPLICA IDENTITY FULL" in decoded.bad[0].reason
+        assert [record.offset for record in decoded.bad_records] == [2]
+        assert "REPLICA IDENTITY FULL" in decoded.bad_records[0].reason
 
     def test_a_part_of_the_records_key_needs_no_image(self, topic: Topic) -> None:
         table = replace(KEYED, key=("id", "part"))
@@ -248,7 +251,7 @@ class TestATableWhoseRecordsHaveAnotherKey:
         decoded, _ = topic.decode(messages, ResolvedRule(key=("part",)))
 
         assert rows_of(decoded, "part") == [(1, "c", 1), (2, "d", 1)]
-        assert (decoded.bad, decoded.extra) == ((), 0)
+        assert (decoded.bad_records, decoded.extra) == ((), 0)
 
 
 class TestFlatRows:
@@ -273,7 +276,7 @@ class TestFlatRows:
 
         decoded, _ = json_topic.decode([unwrapped(m) for m in messages], BY_CODE)
 
-        assert [record.offset for record in decoded.bad] == [2]
+        assert [record.offset for record in decoded.bad_records] == [2]
 
     def test_a_tombstone_says_too_little_unless_it_repeats_a_delete(
         self, json_topic: Topic
@@ -292,8 +295,8 @@ class TestFlatRows:
         decoded, _ = json_topic.decode(messages, BY_CODE)
 
         assert decoded.tombstones == 1
-        assert [record.offset for record in decoded.bad] == [5, 7]
-        assert "delete.tombstone.handling.mode" in decoded.bad[0].reason
+        assert [record.offset for record in decoded.bad_records] == [5, 7]
+        assert "delete.tombstone.handling.mode" in decoded.bad_records[0].reason
 
     def test_a_tombstone_is_a_delete_where_its_key_is_enough(self, json_topic: Topic) -> None:
         table = replace(KEYED, key=("id", "part"))
@@ -364,9 +367,11 @@ class TestTheRowThatWasDeleted:
             document_event("c", 1, "1004", after=text),
             document_event("d", 2, "1004", before=text),
         ]
-        unplanned = DecodePlan(messages[0].topic, mongodb, None, frozenset())
+        unplanned = DecodePlan(messages[0].topic, mongodb)
         met = decode_changes(0, *arrays(messages), unplanned).new_schemas
-        plan = replace(plan_of(messages[0].topic, met, mongodb, APPEND), images=True)
+        plan = plan_of(messages[0].topic, met, mongodb, APPEND)
+        assert plan.table is not None
+        plan = replace(plan, table=replace(plan.table, images=True))
 
         decoded = decode_changes(0, *arrays(messages), plan)
 
@@ -384,7 +389,7 @@ def test_a_text_column_takes_what_was_deleted_as_it_is_written() -> None:
 
     decoded, _ = topic.decode(messages, APPEND, images=True)
 
-    assert decoded.bad == ()
+    assert decoded.bad_records == ()
     assert rows_of(decoded, "data") == [(1, "c", "text"), (2, "d", '{"a":[1]}'), (3, "d", "5")]
 
 
@@ -412,5 +417,5 @@ def test_a_key_that_the_source_left_out_is_refused(json_topic: Topic) -> None:
 
     decoded, _ = json_topic.decode(messages, BY_CODE)
 
-    assert [record.offset for record in decoded.bad] == [2, 3]
-    assert decoded.bad[0].reason == "its key column code was left out by the source"
+    assert [record.offset for record in decoded.bad_records] == [2, 3]
+    assert decoded.bad_records[0].reason == "its key column code was left out by the source"

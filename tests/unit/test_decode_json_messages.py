@@ -135,8 +135,8 @@ def test_a_payload_that_does_not_fit_is_named_by_its_row(payload: bytes) -> None
 
     read = read_payloads(payloads, SCHEMA)
 
-    assert [bad.row for bad in read.bad] == [2]
-    assert read.places.tolist() == [0, 1, 3]
+    assert [bad.row for bad in read.bad_messages] == [2]
+    assert read.indexes.tolist() == [0, 1, 3]
     assert read.table["int"].to_pylist() == [1, 2, 4]
 
 
@@ -260,7 +260,7 @@ def test_a_map_is_read_from_an_object_or_from_pairs() -> None:
     read = read_payloads(payloads, schema)
 
     assert read.table["m"].to_pylist() == [[("a", 1), ("b", None)], [("c", 3)], None]
-    assert [bad.row for bad in read.bad] == [3]
+    assert [bad.row for bad in read.bad_messages] == [3]
 
 
 def test_a_single_is_rounded_once_in_both_readers() -> None:

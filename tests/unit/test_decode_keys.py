@@ -13,7 +13,7 @@ import pytest
 from cdc.collapse import collapse
 from cdc.config import ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
-from cdc.decode.messages import Rejected
+from cdc.decode.messages import BadRecords
 from cdc.decode.record_keys import RecordKeys
 from cdc.model import OFFSET, OP
 from cdc.schema.arrow_schema import PRIMITIVES
@@ -103,11 +103,11 @@ def changes_of(
         messages = [topic.write(message) for message in messages]
     with served(topic.schemas) as url:
         wire = Wire(registry={"url": url})
-        unplanned = DecodePlan(messages[0].topic, POSTGRES, None, frozenset(), wire)
+        unplanned = DecodePlan(messages[0].topic, POSTGRES, wire)
         met = decode_changes(0, *arrays(messages), unplanned).new_schemas
         plan = replace(plan_of(messages[0].topic, met, POSTGRES, rule), wire=wire)
         decoded = decode_changes(0, *arrays(messages), plan)
-    assert decoded.bad == ()
+    assert decoded.bad_records == ()
     return pa.concat_tables(decoded.changes).sort_by(OFFSET), plan
 
 
@@ -133,7 +133,7 @@ def test_a_key_of_any_type_is_the_same_in_every_change(name: str, form: str, cop
     expected = [(kept_one, "c"), (kept_two, "c"), (kept_one, "u"), (kept_one, "d"), (kept_two, "d")]
     found = list(zip(changes["k"].to_pylist(), changes[OP].to_pylist(), strict=True))
     assert found == expected * copies
-    collapsed = collapse(changes, plan.table_key, None, empty=False)
+    collapsed = collapse(changes, plan.key, None, empty=False)
     assert len(collapsed.rows) == 0
 
 
@@ -160,7 +160,7 @@ def test_a_key_of_all_types_together_is_told_apart_by_each(form: str) -> None:
 
     changes, plan = changes_of(messages, form)
 
-    live = collapse(changes, plan.table_key, None, empty=False).rows
+    live = collapse(changes, plan.key, None, empty=False).rows
     assert sorted(live["note"].to_pylist(), key=int) == [str(n + 1) for n in range(len(others))]
 
 
@@ -176,18 +176,18 @@ def test_null_is_one_key_where_the_source_allows_it(form: str) -> None:
 
     changes, plan = changes_of(messages, form)
 
-    assert plan.schema is not None
-    assert [field.nullable for field in plan.schema] == [False, True]
+    assert plan.table is not None
+    assert [field.nullable for field in plan.table.schema] == [False, True]
     assert changes.select(["a", "b", OP]).to_pylist()[3] == {"a": 1, "b": None, OP: "d"}
-    collapsed = collapse(changes, plan.table_key, None, empty=False)
+    collapsed = collapse(changes, plan.key, None, empty=False)
     assert collapsed.rows["b"].to_pylist() == ["x"]
 
 
 def test_keys_without_a_schema_are_told_apart_by_their_columns() -> None:
     keys = pa.array([b'{"id":1}', b'{"a":"x","\xc3\xa4":2}', b'{"id":2}'], pa.binary())
-    plan = DecodePlan("t", DIALECTS["postgres"], None, frozenset())
+    plan = DecodePlan("t", DIALECTS["postgres"])
 
-    groups = list(RecordKeys(keys, plan, Rejected()).split(np.arange(3)))
+    groups = list(RecordKeys(keys, plan, BadRecords()).split(np.arange(3)))
 
     found = {tuple(c.name for c in group.type.fields): group.rows.tolist() for group in groups}
     assert found == {("id",): [0, 2], ("a", "\u00e4"): [1]}

@@ -130,18 +130,18 @@ def test_a_row_with_an_infinite_date_is_refused_with_its_column() -> None:
 
     decoded = decode_changes(0, *arrays(messages), plan)
 
-    [bad] = decoded.bad
+    [bad] = decoded.bad_records
     assert bad.reason.startswith("its c_date does not fit")
     assert "infinity" in bad.reason
 
 
 @pytest.mark.parametrize(("database", "topic"), [("postgres", "pgj.message"), ("mariadb", "mj")])
 def test_a_topic_of_debezium_that_carries_no_rows_is_refused(database: str, topic: str) -> None:
-    plan = DecodePlan(topic, DIALECTS[database], None, frozenset())
+    plan = DecodePlan(topic, DIALECTS[database])
 
     decoded = decode_changes(0, *arrays(TOPICS[database][topic]), plan)
 
-    assert len(decoded.bad) == len(TOPICS[database][topic])
+    assert len(decoded.bad_records) == len(TOPICS[database][topic])
     assert (decoded.table, decoded.new_schemas) == (None, ())
 
 
@@ -153,7 +153,7 @@ def test_each_schema_version_is_news_in_the_order_it_came(
     database: str, topic: str, versions: int
 ) -> None:
     messages = TOPICS[database][topic]
-    plan = DecodePlan(topic, DIALECTS[database], None, frozenset())
+    plan = DecodePlan(topic, DIALECTS[database])
 
     decoded = decode_changes(0, *arrays(messages), plan)
 
@@ -168,12 +168,12 @@ def test_each_schema_version_is_news_in_the_order_it_came(
 
 def test_a_value_too_wide_for_the_old_column_is_refused() -> None:
     messages = TOPICS["postgres"]["pgj.app.evolve"]
-    unplanned = DecodePlan(messages[0].topic, POSTGRES, None, frozenset())
+    unplanned = DecodePlan(messages[0].topic, POSTGRES)
     schemas = decode_changes(0, *arrays(messages), unplanned).new_schemas
 
     decoded = decode_changes(0, *arrays(messages), plan_of(messages[0].topic, schemas, POSTGRES))
 
-    assert {bad.reason.partition(":")[0] for bad in decoded.bad} == {
+    assert {bad.reason.partition(":")[0] for bad in decoded.bad_records} == {
         "its a does not fit int32",
         "its c does not fit decimal128(6, 2)",
     }

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from cdc.decode import DecodePlan, decode_changes
-from cdc.model import MISSING, Declared, SourceColumn, SourceType
+from cdc.model import MISSING, SourceColumn, SourceType
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     Message,
@@ -64,12 +65,12 @@ def columns_of(plan: DecodePlan) -> tuple[SourceColumn, ...]:
 def declared_plan(messages: list[Message], columns: tuple[SourceColumn, ...]) -> DecodePlan:
     """Plan a topic without schemas, its table made of declared columns."""
     dialect = DIALECTS["postgres" if messages[0].topic.startswith("pg") else "mariadb"]
-    declared = Declared(columns=columns)
-    unplanned = DecodePlan(messages[0].topic, dialect, None, frozenset(), declared=declared)
+    known = known_columns(declared=columns)
+    unplanned = DecodePlan(messages[0].topic, dialect, columns=known)
     met = decode_changes(0, *arrays(messages), unplanned)
-    assert not met.bad
+    assert not met.bad_records
     assert not any(schema.inferred for schema in met.new_schemas)
-    return replace(plan_of(messages[0].topic, met.new_schemas, dialect), declared=declared)
+    return replace(plan_of(messages[0].topic, met.new_schemas, dialect), columns=known)
 
 
 @pytest.mark.parametrize(("database", "table"), TABLES)
@@ -81,11 +82,11 @@ def test_the_same_messages_without_their_schemas_give_the_same_changes(
     stripped = [without_schemas(message) for message in messages]
 
     untold = decode_changes(
-        0, *arrays(stripped), replace(plan, declared=Declared(columns=columns_of(plan)))
+        0, *arrays(stripped), replace(plan, columns=known_columns(declared=columns_of(plan)))
     )
 
     told = decode_changes(0, *arrays(messages), plan)
-    assert untold.bad == told.bad
+    assert untold.bad_records == told.bad_records
     assert untold.truncates == told.truncates
     assert untold.tombstones == told.tombstones
     assert in_order(untold.changes) == in_order(told.changes)
@@ -122,18 +123,18 @@ def test_a_topic_without_schemas_is_mirrored_by_inference_where_nobody_tells(
     database: str, table: str
 ) -> None:
     told, untold = both(database, table)
-    unplanned = DecodePlan(untold[0].topic, DIALECTS[database], None, frozenset())
+    unplanned = DecodePlan(untold[0].topic, DIALECTS[database])
     met = decode_changes(0, *arrays(untold), unplanned)
     (schema,) = met.new_schemas
     plan = replace(
         plan_of(untold[0].topic, [schema], DIALECTS[database]),
-        declared=Declared(guessed=schema.columns),
+        columns=known_columns(inferred=schema.columns),
     )
 
     found = final_rows(untold, plan)
 
     assert schema.inferred
-    unfit = decode_changes(0, *arrays(told), planned(told, DIALECTS[database])).bad
+    unfit = decode_changes(0, *arrays(told), planned(told, DIALECTS[database])).bad_records
     wanted = final_rows(told, planned(told, DIALECTS[database]))
     assert len(found) == len(wanted) + len(unfit)  # a number fits any number's column
 
@@ -153,12 +154,12 @@ def test_an_unchanged_toast_value_is_never_the_placeholder() -> None:
 @pytest.mark.parametrize(("database", "topic"), [("postgres", "pgn.message"), ("mariadb", "mn")])
 def test_what_debezium_writes_besides_changes_is_none(database: str, topic: str) -> None:
     messages = UNTOLD[database][topic]
-    plan = DecodePlan(topic, DIALECTS[database], None, frozenset())
+    plan = DecodePlan(topic, DIALECTS[database])
 
     decoded = decode_changes(0, *arrays(messages), plan)
 
-    assert {bad.reason for bad in decoded.bad} == {"it is not a Debezium change"}
-    assert len(decoded.bad) == len(messages)
+    assert {bad.reason for bad in decoded.bad_records} == {"it is not a Debezium change"}
+    assert len(decoded.bad_records) == len(messages)
 
 
 def test_every_recorded_topic_is_in_a_test() -> None:
@@ -175,8 +176,8 @@ def test_every_recorded_topic_is_in_a_test() -> None:
 def test_a_type_that_changed_at_the_source_leaves_what_was_before_to_quarantine() -> None:
     """The catalog knows the last type only: older values that are of another kind do not fit."""
     _, untold = both("postgres", "app.evolve")
-    declared = Declared(
-        columns=(
+    known = known_columns(
+        declared=(
             SourceColumn("id", SourceType("int32")),
             SourceColumn("a", SourceType("string")),
             SourceColumn("b", SourceType("string")),
@@ -186,11 +187,9 @@ def test_a_type_that_changed_at_the_source_leaves_what_was_before_to_quarantine(
             SourceColumn("e", SourceType("int32")),
         )
     )
-    unplanned = DecodePlan(untold[0].topic, DIALECTS["postgres"], None, frozenset())
-    met = decode_changes(0, *arrays(untold), replace(unplanned, declared=declared))
-    plan = replace(
-        plan_of(untold[0].topic, met.new_schemas, DIALECTS["postgres"]), declared=declared
-    )
+    unplanned = DecodePlan(untold[0].topic, DIALECTS["postgres"])
+    met = decode_changes(0, *arrays(untold), replace(unplanned, columns=known))
+    plan = replace(plan_of(untold[0].topic, met.new_schemas, DIALECTS["postgres"]), columns=known)
 
     decoded = decode_changes(0, *arrays(untold), plan)
 
@@ -199,4 +198,4 @@ def test_a_type_that_changed_at_the_source_leaves_what_was_before_to_quarantine(
         for message in untold
         if message.value and isinstance((json.loads(message.value)["after"] or {}).get("a"), int)
     ]
-    assert [bad.offset for bad in decoded.bad] == numbers
+    assert [bad.offset for bad in decoded.bad_records] == numbers

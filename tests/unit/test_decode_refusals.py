@@ -63,7 +63,7 @@ def decode(*messages: Message, plan: DecodePlan = PLAN) -> DecodedChanges:
 
 
 def bad_offsets(decoded: DecodedChanges) -> list[int]:
-    return [record.offset for record in decoded.bad]
+    return [record.offset for record in decoded.bad_records]
 
 
 def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
@@ -73,9 +73,9 @@ def with_column(block: Block, value: Any, *, op: Any = insert) -> Message:
 
 
 def write(folder: Path, plan: DecodePlan, *batches: list[Message]) -> Outcome:
-    assert plan.schema is not None
-    key = tuple(field.name for field in plan.schema if not field.nullable)
-    writer = FileWriter(str(folder), plan.schema, {})
+    assert plan.table is not None
+    key = tuple(field.name for field in plan.table.schema if not field.nullable)
+    writer = FileWriter(str(folder), plan.table.schema, {})
     topic = TargetPlan(decode=plan, key=key, writer=writer, routing=KeyRouting(1))
     task = WriteTask(POSTGRES, {plan.topic: (topic,)}, frozenset())
     (batch,) = task([record_batch(batch) for batch in batches])
@@ -97,7 +97,7 @@ good = [delete({{"id": n}}, offset=10 + n) for n in range(2)]
 plan = planned(good, dialect)
 whole = good[0].{part}
 bad = replace(good[0], {part}=whole.split(b',"payload":')[0] + b',"payload":null}}')
-print([record.offset for record in decode_changes(0, *arrays([bad, good[1]]), plan).bad])
+print([record.offset for record in decode_changes(0, *arrays([bad, good[1]]), plan).bad_records])
 """
     root = Path(__file__).parents[2]
 
@@ -237,7 +237,7 @@ def test_a_fraction_in_a_whole_number_column_is_refused(number: bytes) -> None:
 
     read = read_payloads(payloads, pa.schema([("a", pa.int64())]))
 
-    assert [bad.row for bad in read.bad] == [1]
+    assert [bad.row for bad in read.bad_messages] == [1]
     assert read.table["a"].to_pylist() == [1]
 
 
@@ -329,7 +329,7 @@ def test_a_schema_of_null_is_no_schema_in_every_layout() -> None:
 
     decoded = decode(GOOD, replace(OTHER, value=value))
 
-    assert decoded.bad == (BadRecord(11, "it has no schema"),)
+    assert decoded.bad_records == (BadRecord(11, "it has no schema"),)
 
 
 @pytest.mark.parametrize("space", [b"\n", b" ", b"\r\n"])

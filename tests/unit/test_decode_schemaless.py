@@ -10,7 +10,8 @@ import pytest
 
 from cdc.decode.messages import BadMessage
 from cdc.decode.schemaless import SchemalessGroup, split_schemaless
-from cdc.model import Declared, SourceColumn, SourceType
+from cdc.model import SourceColumn, SourceType
+from cdc.model.column_types import KnownColumns, known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     CONNECT_DECIMAL,
@@ -20,7 +21,7 @@ from tests.unit.messages import (
 )
 
 POSTGRES, MONGODB = DIALECTS["postgres"], DIALECTS["mongodb"]
-NOTHING = Declared()
+NOTHING: KnownColumns = {}
 MANY = 400  # more than are ever looked at one by one without a reason
 
 
@@ -38,10 +39,10 @@ def rows(*afters: str) -> list[bytes]:
 
 
 def split(
-    messages: Sequence[bytes], declared: Declared = NOTHING
+    messages: Sequence[bytes], known: KnownColumns = NOTHING
 ) -> tuple[list[SchemalessGroup], list[BadMessage]]:
     payloads = pa.array(messages, pa.binary())
-    found = list(split_schemaless(payloads, np.arange(len(messages)), declared))
+    found = list(split_schemaless(payloads, np.arange(len(messages)), known))
     return (
         [item for item in found if isinstance(item, SchemalessGroup)],
         [item for item in found if isinstance(item, BadMessage)],
@@ -52,25 +53,25 @@ def row_of(group: SchemalessGroup) -> tuple[SourceColumn, ...]:
     return next(part.type.fields for part in group.type.fields if part.name == "after")
 
 
-def types_of(*afters: str, declared: Declared = NOTHING) -> dict[str, SourceType]:
-    (group,), bad = split(rows(*afters), declared)
+def types_of(*afters: str, known: KnownColumns = NOTHING) -> dict[str, SourceType]:
+    (group,), bad = split(rows(*afters), known)
     assert not bad
     return {column.name: column.type for column in row_of(group)}
 
 
-def values_of(*afters: str, declared: Declared = NOTHING) -> list[dict[str, Any]]:
-    (group,), _ = split(rows(*afters), declared)
+def values_of(*afters: str, known: KnownColumns = NOTHING) -> list[dict[str, Any]]:
+    (group,), _ = split(rows(*afters), known)
     raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
-    assert not raw.bad
+    assert not raw.bad_messages
     return [row["after"] for row in raw.table.to_pylist()]
 
 
-def guessed(**types: str) -> Declared:
-    return Declared(guessed=tuple(SourceColumn(n, SourceType(t)) for n, t in types.items()))
+def guessed(**types: str) -> KnownColumns:
+    return known_columns(inferred=(SourceColumn(n, SourceType(t)) for n, t in types.items()))
 
 
-def certain(*columns: SourceColumn) -> Declared:
-    return Declared(columns=columns)
+def declared(*columns: SourceColumn) -> KnownColumns:
+    return known_columns(declared=columns)
 
 
 # Inference.
@@ -96,8 +97,7 @@ def test_each_kind_of_value_gets_its_type() -> None:
 def test_a_text_stays_a_text_whatever_it_looks_like(text: str) -> None:
     assert types_of(f'{{"x":"{text}"}}')["x"] == SourceType("string")
     assert (
-        values_of(*[f'{{"x":"{text}"}}'] * MANY, declared=guessed(x="string"))
-        == [{"x": text}] * MANY
+        values_of(*[f'{{"x":"{text}"}}'] * MANY, known=guessed(x="string")) == [{"x": text}] * MANY
     )
 
 
@@ -164,65 +164,63 @@ FLOATS = SourceType("array", element=SourceType("double"))
 
 
 def test_declared_columns_have_the_types_they_are_declared_with() -> None:
-    declared = certain(
+    known = declared(
         SourceColumn("id", SourceType("int32")),
         SourceColumn("price", DECIMAL),
         SourceColumn("day", DATE),
         SourceColumn("list", FLOATS),
     )
 
-    found = types_of(*['{"id":1,"price":"AJY=","day":null,"list":[1.5]}'] * MANY, declared=declared)
+    found = types_of(*['{"id":1,"price":"AJY=","day":null,"list":[1.5]}'] * MANY, known=known)
 
-    assert found == {c.name: c.type for c in declared.columns}
+    assert found == {name: types.declared for name, types in known.items()}
 
 
 def test_declared_columns_that_no_message_has_are_none() -> None:
-    declared = certain(
+    known = declared(
         SourceColumn("id", SourceType("int32")), SourceColumn("unsent", SourceType("bytes"))
     )
 
-    assert list(types_of('{"id":1}', declared=declared)) == ["id"]
+    assert list(types_of('{"id":1}', known=known)) == ["id"]
 
 
 def test_a_group_of_declared_columns_alone_is_not_inferred() -> None:
-    declared = certain(SourceColumn("id", SourceType("int32")))
+    known = declared(SourceColumn("id", SourceType("int32")))
 
-    (told,), _ = split(rows('{"id":1}'), declared)
-    (partly,), _ = split(rows('{"id":1,"new":2}'), declared)
+    (told,), _ = split(rows('{"id":1}'), known)
+    (partly,), _ = split(rows('{"id":1,"new":2}'), known)
 
     assert not told.inferred
     assert partly.inferred
 
 
 def test_a_value_that_is_not_as_declared_is_found_by_itself() -> None:
-    declared = certain(SourceColumn("id", SourceType("int64")))
+    known = declared(SourceColumn("id", SourceType("int64")))
     afters = ['{"id":1}'] * MANY
     afters[123] = '{"id":"one"}'
 
-    (group,), bad = split(rows(*afters), declared)
+    (group,), bad = split(rows(*afters), known)
     raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
 
     assert not bad
-    assert [message.row for message in raw.bad] == [123]
+    assert [message.row for message in raw.bad_messages] == [123]
     assert len(raw.table) == MANY - 1
 
 
 def test_a_map_is_read_as_declared() -> None:
     pair = (SourceColumn("key", SourceType("string")), SourceColumn("value", SourceType("string")))
-    declared = certain(SourceColumn("h", SourceType("map", fields=pair)))
+    known = declared(SourceColumn("h", SourceType("map", fields=pair)))
 
-    assert values_of('{"h":{"a":"1","b":null}}', declared=declared) == [
-        {"h": [("a", "1"), ("b", None)]}
-    ]
+    assert values_of('{"h":{"a":"1","b":null}}', known=known) == [{"h": [("a", "1"), ("b", None)]}]
 
 
 def test_what_a_catalog_calls_a_small_number_may_come_as_a_boolean() -> None:
     """MySQL's BOOLEAN is tinyint(1) in its catalog, and in Debezium's mind what it was made as."""
-    declared = certain(SourceColumn("on", SourceType("int16")))
+    known = declared(SourceColumn("on", SourceType("int16")))
 
-    assert types_of(*['{"on":true}'] * MANY, declared=declared)["on"] == SourceType("boolean")
-    assert types_of('{"on":null}', '{"on":1}', declared=declared)["on"] == SourceType("int16")
-    assert values_of('{"on":true}', '{"on":null}', '{"on":false}', declared=declared) == [
+    assert types_of(*['{"on":true}'] * MANY, known=known)["on"] == SourceType("boolean")
+    assert types_of('{"on":null}', '{"on":1}', known=known)["on"] == SourceType("int16")
+    assert values_of('{"on":true}', '{"on":null}', '{"on":false}', known=known) == [
         {"on": True},
         {"on": None},
         {"on": False},
@@ -245,7 +243,7 @@ def test_a_new_column_is_found_in_the_middle_of_known_ones() -> None:
     afters = ['{"id":1}'] * MANY
     afters[MANY - 7 :] = ['{"id":1,"new":"x"}'] * 7
 
-    found = types_of(*afters, declared=guessed(id="int64"))
+    found = types_of(*afters, known=guessed(id="int64"))
 
     assert found == {"id": SourceType("int64"), "new": SourceType("string")}
 
@@ -254,7 +252,7 @@ def test_a_first_value_is_found_after_many_nulls() -> None:
     afters = ['{"id":1,"late":null}'] * MANY
     afters[MANY // 2] = '{"id":1,"late":2.5}'
 
-    found = types_of(*afters, declared=guessed(id="int64"))
+    found = types_of(*afters, known=guessed(id="int64"))
 
     assert found["late"] == SourceType("double")
 
@@ -284,10 +282,10 @@ def test_what_fits_a_column_is_widened_into_its_type(column: str, value: str, ke
     afters = [f'{{"x":{usual[column]}}}'] * MANY
     afters[99] = f'{{"x":{value}}}'
 
-    found = values_of(*afters, declared=guessed(x=column))
+    found = values_of(*afters, known=guessed(x=column))
 
     assert found[99]["x"] == kept
-    assert types_of(*afters, declared=guessed(x=column))["x"] == SourceType(column)
+    assert types_of(*afters, known=guessed(x=column))["x"] == SourceType(column)
 
 
 @pytest.mark.parametrize(
@@ -326,11 +324,11 @@ def test_a_number_too_wide_for_its_column_is_found_when_it_is_read() -> None:
 
     raw = group.read([SourceColumn("after", SourceType("struct", fields=row_of(group)))])
 
-    assert [message.row for message in raw.bad] == [1]
+    assert [message.row for message in raw.bad_messages] == [1]
 
 
 def test_a_known_column_keeps_its_type_while_it_has_no_value() -> None:
-    assert types_of('{"x":null}', declared=guessed(x="double")) == {"x": SourceType("double")}
+    assert types_of('{"x":null}', known=guessed(x="double")) == {"x": SourceType("double")}
 
 
 # Shapes.
@@ -366,9 +364,9 @@ def test_a_document_without_its_text_is_known_by_its_collection() -> None:
 
 
 def test_a_key_keeps_the_order_of_its_columns() -> None:
-    declared = certain(SourceColumn("a", SourceType("int32")), SourceColumn("b", DATE))
+    known = declared(SourceColumn("a", SourceType("int32")), SourceColumn("b", DATE))
 
-    (group,), _ = split([b'{"b":1,"a":2}'] * 40, declared)
+    (group,), _ = split([b'{"b":1,"a":2}'] * 40, known)
 
     assert group.type.fields == (SourceColumn("b", DATE), SourceColumn("a", SourceType("int32")))
 
@@ -376,6 +374,6 @@ def test_a_key_keeps_the_order_of_its_columns() -> None:
 def test_messages_that_grow_a_thousand_fields_are_read_in_time() -> None:
     afters = [f'{{"id":{n},"x":{{"k{n}":1,"l{n}":2}}}}' for n in range(2000)]
 
-    found = values_of(*afters, declared=guessed(id="int64"))
+    found = values_of(*afters, known=guessed(id="int64"))
 
     assert found[7]["x"] == '{"k7":1,"l7":2}'

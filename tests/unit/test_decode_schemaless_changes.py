@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from cdc.decode import DecodePlan, decode_changes
-from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceType
+from cdc.model import Form, SourceColumn, SourceSchema, SourceType
+from cdc.model.column_types import known_columns
 from connectors import DIALECTS
 from tests.unit.messages import (
     CONNECT_DECIMAL,
@@ -29,7 +30,7 @@ from tests.unit.messages import (
 
 POSTGRES, MONGODB = DIALECTS["postgres"], DIALECTS["mongodb"]
 DECIMAL = {PRECISION: "10", "scale": "2"}
-GUESSED = Declared(guessed=(SourceColumn("id", SourceType("int64")),))
+INFERRED = known_columns(inferred=[SourceColumn("id", SourceType("int64"))])
 
 
 def _written(value: Any) -> bytes:
@@ -38,15 +39,15 @@ def _written(value: Any) -> bytes:
 
 def met(messages: Iterable[Message]) -> tuple[SourceSchema, ...]:
     records = list(messages)
-    plan = DecodePlan(records[0].topic, POSTGRES, None, frozenset())
+    plan = DecodePlan(records[0].topic, POSTGRES)
     decoded = decode_changes(0, *arrays(records), plan)
-    assert not decoded.bad
+    assert not decoded.bad_records
     return decoded.new_schemas
 
 
 def decoded_rows(messages: Iterable[Message], plan: DecodePlan) -> list[dict[str, Any]]:
     decoded = decode_changes(0, *arrays(list(messages)), plan)
-    assert not decoded.bad
+    assert not decoded.bad_records
     assert not decoded.new_schemas
     rows: list[dict[str, Any]] = pa.concat_tables(decoded.changes).to_pylist()
     return rows
@@ -68,7 +69,7 @@ def test_a_change_is_read_as_with_a_schema_where_its_columns_are_declared() -> N
     ]
     (schema,) = met(messages)
     plan = plan_of(table.topic, [schema], POSTGRES)
-    declared = replace(plan, declared=Declared(columns=schema.columns))
+    declared = replace(plan, columns=known_columns(declared=schema.columns))
 
     told = decode_changes(0, *arrays(messages), plan)
     untold = decode_changes(
@@ -103,7 +104,7 @@ def inferred_plan(*messages: Message) -> DecodePlan:
     """Plan a topic whose table was made of what its messages were guessed to be."""
     (schema,) = met(messages)
     plan = plan_of(messages[0].topic, [schema], POSTGRES)
-    return replace(plan, declared=Declared(guessed=schema.columns))
+    return replace(plan, columns=known_columns(inferred=schema.columns))
 
 
 def test_a_table_made_by_inference_takes_every_later_change() -> None:
@@ -145,7 +146,7 @@ def test_a_value_that_does_not_fit_goes_into_quarantine_with_its_offset() -> Non
 
     decoded = decode_changes(0, *arrays(messages), plan)
 
-    assert [record.offset for record in decoded.bad] == [12]
+    assert [record.offset for record in decoded.bad_records] == [12]
     assert sum(len(part) for part in decoded.changes) == 39
 
 
@@ -154,9 +155,9 @@ def test_one_message_without_a_schema_among_others_is_not_guessed_at() -> None:
     plan = plan_of(ORDERS.topic, [schema], POSTGRES)
     stray = without_schemas(insert({"id": 2, "name": "y"}, offset=1))
 
-    decoded = decode_changes(0, *arrays([stray]), replace(plan, declared=GUESSED))
+    decoded = decode_changes(0, *arrays([stray]), replace(plan, columns=INFERRED))
 
-    assert [(bad.offset, bad.reason) for bad in decoded.bad] == [(1, "it has no schema")]
+    assert [(bad.offset, bad.reason) for bad in decoded.bad_records] == [(1, "it has no schema")]
 
 
 def test_a_key_without_a_schema_beside_a_value_with_one_has_the_rows_types() -> None:
@@ -196,7 +197,7 @@ def test_flat_rows_without_a_schema_are_recognised_by_what_was_added() -> None:
 
     (schema,) = met(flat)
     plan = plan_of(ORDERS.topic, [schema], POSTGRES)
-    found = decoded_rows(flat, replace(plan, declared=Declared(guessed=schema.columns)))
+    found = decoded_rows(flat, replace(plan, columns=known_columns(inferred=schema.columns)))
 
     assert schema.form is Form.FLAT
     assert [column.name for column in schema.columns] == ["id", "name"]
@@ -211,7 +212,7 @@ def test_documents_without_a_schema_are_rows_of_key_and_text() -> None:
     source = {"version": "3", "connector": "mongodb", "name": "m", "db": "d", "collection": "c"}
     value = {"before": None, "after": '{"_id": 1}', "source": {**source, "ord": 1}, "op": "c"}
     message = Message("m.d.c", 0, 0, _written({"id": "1"}), _written({**value, "ts_ms": 5}))
-    plan = DecodePlan("m.d.c", MONGODB, None, frozenset())
+    plan = DecodePlan("m.d.c", MONGODB)
 
     decoded = decode_changes(0, *arrays([message]), plan)
 

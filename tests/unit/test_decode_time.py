@@ -46,7 +46,7 @@ def with_times(message: Message, **times: int | None) -> Message:
 
 def times_of(messages: list[Message], plan: DecodePlan | None = None) -> list[Any]:
     decoded = decode_changes(0, *arrays(messages), plan or planned(messages, POSTGRES))
-    assert decoded.bad == ()
+    assert decoded.bad_records == ()
     assert all(table[TIME].type == pa.timestamp("us", "UTC") for table in decoded.changes)
     rows = [row for table in decoded.changes for row in table.to_pylist()]
     return [row[TIME] for row in sorted(rows, key=lambda row: row[OFFSET])]
@@ -78,7 +78,7 @@ def test_the_finest_time_of_the_source_is_that_of_the_change(
 
     with served(topic.schemas) as url:
         wire = Wire(registry={"url": url})
-        bare = DecodePlan(message.topic, POSTGRES, None, frozenset(), wire)
+        bare = DecodePlan(message.topic, POSTGRES, wire)
         met = decode_changes(0, *arrays([message]), bare).new_schemas
         found = times_of([message], replace(plan_of(message.topic, met, POSTGRES), wire=wire))
 

@@ -13,7 +13,6 @@ from cdc.model import (
     Cutoff,
     Failed,
     FileKind,
-    Ledger,
     Op,
     Outcome,
     PartitionMark,
@@ -27,6 +26,7 @@ from cdc.model import (
     Written,
     WrittenFile,
 )
+from cdc.state.ledger import Ledger
 
 LEDGER = Ledger(
     mirror='shop "east"',
@@ -150,8 +150,7 @@ def test_operations_are_debeziums_letters() -> None:
 def test_reserved_names_start_alike() -> None:
     from cdc import model
 
-    names = (model.OFFSET, model.OP, model.POSITION, model.LEDGER_PROPERTY, model.MIRROR_PROPERTY)
-    assert all(name.startswith(RESERVED) for name in (*names, model.TOPIC_PROPERTY))
+    assert all(name.startswith(RESERVED) for name in (model.OFFSET, model.OP, model.POSITION))
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,17 @@ from pyiceberg.types import LongType, NestedField
 from cdc.cli import cli
 from cdc.commands.quarantine_view import Chosen, QuarantineView
 from cdc.errors import CatalogError
-from cdc.model import OFFSET, QUARANTINE
-from cdc.observe.quarantine_pages import group_lines, readable, record_lines
-from cdc.observe.quarantine_records import BadGroup, KeptRecord
+from cdc.model import OFFSET
+from cdc.observe.quarantine_pages import (
+    GroupPage,
+    QuarantinedGroup,
+    QuarantinedRecord,
+    RecordPage,
+    readable,
+)
 from cdc.observe.replay_report import ReplayReport, TableReplay, staying
 from cdc.schema import quarantine_schema
+from cdc.state.names import QUARANTINE
 
 CONFIG = """
 name = "shop"
@@ -174,9 +180,9 @@ def test_text_stays_text(content: bytes, text: str) -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
-    kept = KeptRecord("t", "t", 0, 1, "bad \x1b[31m", None, NOON, b"\x1b[2J", None)
+    kept = QuarantinedRecord("t", "t", 0, 1, "bad \x1b[31m", None, NOON, b"\x1b[2J", None)
 
-    assert "\x1b" not in "".join(record_lines([kept]))
+    assert "\x1b" not in "".join(RecordPage([kept]).lines())
 
 
 @pytest.mark.parametrize(
@@ -184,9 +190,9 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     [(None, "unknown"), (10, "replay=yes"), (0, "replay=no"), (3, "replay=3 of 10")],
 )
 def test_what_can_be_replayed_is_told(replayable: int | None, told: str) -> None:
-    group = BadGroup("shop.orders", "t", "bad", 10, (0, 1), (0, 9), NOON, NOON, replayable)
+    group = QuarantinedGroup("shop.orders", "t", "bad", 10, (0, 1), (0, 9), NOON, NOON, replayable)
 
-    assert told in next(group_lines([group]))
+    assert told in next(GroupPage([group]).lines())
 
 
 def test_a_quarantine_of_an_earlier_version_is_read(catalog: Catalog, config: Path) -> None:
@@ -276,7 +282,7 @@ def test_a_replay_tells_what_it_did_and_what_stays() -> None:
         "shop.log  applied=0  superseded=0  stays=4",
         "    It is gone.",
     ]
-    assert (report.exit_code, report.as_dict()["ok"]) == (1, False)
+    assert (report.exit_code, report.as_json()["ok"]) == (1, False)
 
 
 def test_a_replay_of_nothing_is_said_so() -> None:

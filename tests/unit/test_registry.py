@@ -270,12 +270,6 @@ def test_an_id_is_unknown_only_if_no_server_knows_it(server: RegistryServer) -> 
         assert isinstance(registry.schema(7), AvroType)
 
 
-def test_the_error_survives_the_way_back_from_a_worker() -> None:
-    error = RegistryUnreachableError("http://r", "it is down")
-
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -305,7 +299,7 @@ def test_wrong_credentials_are_named_and_not_shown(server: RegistryServer) -> No
     error = refusal(client(server, basic_auth_user_info="mirror:wrong"))
 
     assert "credentials" in error.reason
-    assert "wrong" not in str(error)
+    assert "wrong" not in str(error) + repr(error)
 
 
 def test_a_bearer_token_is_sent(server: RegistryServer) -> None:

@@ -248,7 +248,7 @@ def test_only_the_newest_schema_changes_the_key() -> None:
 def test_a_recorded_table_tells_what_each_alter_did() -> None:
     messages = read_recorded("pg_json.jsonl")["pgj.app.evolve"]
     dialect = DIALECTS["postgres"]
-    plan = DecodePlan(messages[0].topic, dialect, None, frozenset())
+    plan = DecodePlan(messages[0].topic, dialect)
     versions = [
         mirror_columns(schema, "evolve", dialect)
         for schema in decode_changes(0, *arrays(messages), plan).new_schemas

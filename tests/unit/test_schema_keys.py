@@ -8,9 +8,11 @@ from pyiceberg.schema import Schema
 from cdc.config import ApplyMode, OnDelete, ResolvedRule
 from cdc.decode import DecodePlan, Wire, decode_changes
 from cdc.errors import NoKeyError, UnknownKeyError, UnmirrorableColumnError
-from cdc.model import KEY_PROPERTY, RESERVED, SourceColumn, SourceSchema, SourceType
+from cdc.model import RESERVED, SourceColumn, SourceSchema, SourceType
 from cdc.schema import arrow_schema, iceberg_schema, mirror_columns, own_columns, source_schema
-from cdc.state.key import key_of, key_property
+from cdc.state.key import TableKey
+from cdc.state.names import KEY_PROPERTY, TOPIC_PROPERTY
+from cdc.state.table_state import TableState
 from connectors import DIALECTS
 from tests.unit.avro_messages import AvroTopic
 from tests.unit.messages import Table, arrays, column, insert, without_schemas
@@ -180,10 +182,12 @@ def test_a_table_keeps_its_key_in_its_properties() -> None:
     columns = mirror_columns(SourceSchema(COLUMNS, ("region", "id")), "t", POSTGRES)
     schema = iceberg_schema(columns)
 
-    assert key_property(c.name for c in columns if c.key) == {KEY_PROPERTY: '["region", "id"]'}
-    assert key_of(key_property(c.name for c in columns if c.key), schema) == ("region", "id")
-    assert key_of({KEY_PROPERTY: "[]"}, schema) == ()
-    assert key_of({"other": "1"}, schema) == ("id",)
+    key = TableKey(tuple(column.name for column in columns if column.key))
+
+    assert dict(key.properties) == {KEY_PROPERTY: '["region", "id"]'}
+    assert TableKey.read(dict(key.properties)).columns == ("region", "id")
+    assert TableKey.read({KEY_PROPERTY: "[]"}).columns == ()
+    assert TableState.read({TOPIC_PROPERTY: "t"}, schema, "t").key.columns == ("id",)
 
 
 @pytest.mark.parametrize("form", ["json", "schemaless", "avro"])
@@ -194,7 +198,7 @@ def test_messages_say_which_columns_of_their_key_may_be_null(form: str) -> None:
     if form != "json":
         message = without_schemas(message) if form == "schemaless" else topic.write(message)
     with served(topic.schemas) as url:
-        plan = DecodePlan(message.topic, POSTGRES, None, frozenset(), Wire(registry={"url": url}))
+        plan = DecodePlan(message.topic, POSTGRES, Wire(registry={"url": url}))
         (schema,) = decode_changes(0, *arrays([message]), plan).new_schemas
 
     told = {column.name: column.optional for column in schema.columns}

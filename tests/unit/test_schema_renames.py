@@ -5,8 +5,14 @@ import json
 import pytest
 
 from cdc.dialect import ColumnFacts
-from cdc.model import IDENTITIES_PROPERTY
-from cdc.state.column_identities import Renames, identities_property, read_identities, told_renames
+from cdc.state.column_identities import (
+    Renames,
+    identities_property,
+    joined_identities,
+    read_identities,
+    told_renames,
+)
+from cdc.state.names import IDENTITIES_PROPERTY
 
 
 def facts(**identities: int | None) -> dict[str, ColumnFacts]:
@@ -47,7 +53,9 @@ def test_a_column_that_nobody_asked_about_before_may_have_been_renamed() -> None
 
 
 def test_what_the_catalog_says_is_kept_under_the_names_of_the_table() -> None:
-    kept = read_identities(identities_property(facts(id=1, d=2, b=9, n=7), KNOWN, {"a": "c"}))
+    kept = read_identities(
+        identities_property(joined_identities(facts(id=1, d=2, b=9, n=7), KNOWN, {"a": "c"}))
+    )
 
     # c is d since, but the table does not know that yet; b is another column than it was.
     assert kept == {"id": 1, "c": 2, "b": 9, "n": 7}
@@ -56,4 +64,4 @@ def test_what_the_catalog_says_is_kept_under_the_names_of_the_table() -> None:
 def test_nothing_is_kept_where_nothing_is_known() -> None:
     assert identities_property({}) == {}
     assert read_identities({}) == {}
-    assert json.loads(identities_property(facts(id=1))[IDENTITIES_PROPERTY]) == {"id": 1}
+    assert json.loads(identities_property({"id": 1})[IDENTITIES_PROPERTY]) == {"id": 1}

@@ -87,7 +87,7 @@ def test_a_column_that_is_told_needs_no_guess() -> None:
     moment = SourceColumn("at", SourceType("int64", "io.debezium.time.MicroTimestamp"))
     schema = SourceSchema((SourceColumn("id", SourceType("int64")), moment), ("id",), inferred=True)
 
-    assert fitted(schema, there, (moment,), "app.orders") == schema
+    assert fitted(schema, there, {moment.name}, "app.orders") == schema
 
 
 def test_the_mirrors_own_columns_are_not_the_sources() -> None:

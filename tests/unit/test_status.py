@@ -16,15 +16,17 @@ from cdc.commands.status import count_quarantined
 from cdc.commands.table_status import Counts, Held, next_records, read_table, table_statuses
 from cdc.config import MirrorConfig
 from cdc.errors import CatalogUnreachableError, LostLedgerError, UnlistedCatalogError
-from cdc.model import LEDGER_PROPERTY, SEQUENCE_PROPERTY, SchemaEvent, SchemaPlace
+from cdc.model import SchemaEvent, SchemaPlace
 from cdc.observe.status import MirrorStatus, TableStatus
 from cdc.runtime.tables.catalog_reader import CatalogReader
-from cdc.runtime.tables.table_ledger import newest_ledger
+from cdc.runtime.tables.table_views import ledger_without_spark
 from cdc.source.topics import OffsetRange
-from cdc.state.left_topics import RetiredTopic
-from cdc.state.parked import ParkedWord, read_words, words_property
+from cdc.state.ledger import FoundLedger
+from cdc.state.left_topics import LeftTopic
+from cdc.state.names import DROPPED_PROPERTY, LEDGER_PROPERTY, SEQUENCE_PROPERTY
+from cdc.state.parked import ParkedTable, parked_property, read_parked
 from cdc.state.schema_log import created, log_property
-from cdc.state.source_identity import DROPPED_PROPERTY, Moment
+from cdc.state.source_identity import Moment
 from tests.unit.status_tables import (
     CONFIG,
     ROWS,
@@ -70,9 +72,9 @@ def held(
 def statuses(
     config: MirrorConfig,
     kafka: Held,
-    words: tuple[ParkedWord, ...] = (),
+    words: tuple[ParkedTable, ...] = (),
     counts: Counts | None = None,
-    retired: dict[str, RetiredTopic] | None = None,
+    retired: dict[str, LeftTopic] | None = None,
 ) -> tuple[TableStatus, ...]:
     tables = [read_table(table) for table in CatalogReader(config).tables()]
     return table_statuses(tables, kafka, words, counts or {}, NOW, retired)
@@ -235,7 +237,7 @@ def test_a_topic_without_a_table_is_shown_as_soon_as_it_holds_records(config: Mi
 
 
 def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: Catalog) -> None:
-    dropped = {DROPPED_PROPERTY: Moment(SINCE, 5, 6).text()}
+    dropped = {DROPPED_PROPERTY: str(Moment(SINCE, 5, 6))}
     create_table(catalog, "shop.orders", offsets={0: 7}, properties=dropped)
     create_table(catalog, "shop.again", offsets={0: 7}, properties={DROPPED_PROPERTY: ""})
 
@@ -247,7 +249,7 @@ def test_a_table_that_the_source_dropped_is_told(config: MirrorConfig, catalog: 
 
 
 def test_a_topic_that_its_table_left_is_shown_only_when_more_has_come(config: MirrorConfig) -> None:
-    left = {TOPIC: RetiredTopic(TOPIC, {0: 7}, (), SINCE, "srv.public.new")}
+    left = {TOPIC: LeftTopic(TOPIC, {0: 7}, (), SINCE, "srv.public.new")}
 
     nothing = statuses(config, held({0: OffsetRange(0, 7)}), retired=left)
     (more,) = statuses(config, held({0: OffsetRange(0, 9)}), retired=left)
@@ -258,7 +260,7 @@ def test_a_topic_that_its_table_left_is_shown_only_when_more_has_come(config: Mi
 
 def test_a_parked_table_is_told_with_its_reason(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
-    word = ParkedWord(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
+    word = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
 
     (status,) = statuses(config, held({0: OffsetRange(0, 9)}), (word,))
 
@@ -271,7 +273,7 @@ def test_a_parked_table_is_told_with_its_reason(config: MirrorConfig, catalog: C
 
 def test_a_table_that_went_on_since_is_not_parked(config: MirrorConfig, catalog: Catalog) -> None:
     create_table(catalog, "shop.orders", offsets={0: 8})
-    word = ParkedWord(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
+    word = ParkedTable(TOPIC, "shop.orders", "no way", SINCE, {0: 7})
 
     (status,) = statuses(config, held({0: OffsetRange(0, 9)}), (word,))
 
@@ -283,7 +285,7 @@ def test_a_topic_that_is_parked_as_a_whole_is_told_with_and_without_a_table(
     config: MirrorConfig, catalog: Catalog
 ) -> None:
     create_table(catalog, "shop.orders", offsets={0: 7})
-    words = (ParkedWord(TOPIC, None, "a", SINCE), ParkedWord("srv.public.x", None, "b", SINCE))
+    words = (ParkedTable(TOPIC, None, "a", SINCE), ParkedTable("srv.public.x", None, "b", SINCE))
 
     found = statuses(config, held({0: OffsetRange(0, 9)}), words)
 
@@ -291,19 +293,19 @@ def test_a_topic_that_is_parked_as_a_whole_is_told_with_and_without_a_table(
 
 
 def test_a_parked_topic_that_the_config_left_out_is_not_told(config: MirrorConfig) -> None:
-    word = ParkedWord("srv.old.orders", None, "no Debezium change", SINCE)
+    word = ParkedTable("srv.old.orders", None, "no Debezium change", SINCE)
 
     assert statuses(config, held(), (word,)) == ()
 
 
 def test_word_of_parked_tables_is_read_as_it_was_written() -> None:
     words = (
-        ParkedWord(TOPIC, "shop.orders", 'a "reason"', SINCE, {0: 7, 12: 1}),
-        ParkedWord(TOPIC, None, "b", SINCE),
+        ParkedTable(TOPIC, "shop.orders", 'a "reason"', SINCE, {0: 7, 12: 1}),
+        ParkedTable(TOPIC, None, "b", SINCE),
     )
 
-    assert read_words(words_property(words)) == words
-    assert read_words({}) == ()
+    assert read_parked(parked_property(words)) == words
+    assert read_parked({}) == ()
 
 
 def test_records_in_quarantine_are_counted_for_their_table(
@@ -324,11 +326,10 @@ def test_the_ledger_is_that_of_the_newest_snapshot_that_has_one(catalog: Catalog
     mirrored = table.current_snapshot()
     table.append(ROWS)  # somebody else
 
-    ledger, committed = newest_ledger(table)
+    found = ledger_without_spark(table)
 
-    assert ledger == ledger_of(TOPIC, {0: 7})
     assert mirrored is not None
-    assert committed == mirrored.timestamp_ms
+    assert found == FoundLedger(ledger_of(TOPIC, {0: 7}), mirrored.timestamp_ms)
 
 
 @pytest.mark.parametrize("sequence", [None, "0"])
@@ -340,7 +341,7 @@ def test_a_ledger_whose_snapshot_has_expired_is_kept_as_a_property(
     table = create_table(catalog, "shop.orders", properties=kept)
     table.append(ROWS)
 
-    assert newest_ledger(table) == (ledger_of(TOPIC, {0: 7}), None)
+    assert ledger_without_spark(table) == FoundLedger(ledger_of(TOPIC, {0: 7}))
 
 
 def test_a_table_set_back_to_where_no_ledger_is_left_is_lost(
@@ -351,9 +352,9 @@ def test_a_table_set_back_to_where_no_ledger_is_left_is_lost(
     table.append(ROWS)
 
     with pytest.raises(LostLedgerError):
-        newest_ledger(table)
+        ledger_without_spark(table)
     (status,) = statuses(config, held({0: OffsetRange(0, 9)}))
-    assert "set back" in (status.lost or "")
+    assert "rolled back" in (status.lost or "")
 
 
 def test_the_last_line_sums_up() -> None:
@@ -374,7 +375,7 @@ def test_the_last_line_sums_up() -> None:
 def test_a_status_is_readable_by_machines() -> None:
     table = TableStatus(topic="a", table="s.a", waiting=3, offsets={0: 7}, rows=5)
 
-    found = json.loads(json.dumps(MirrorStatus("shop", SINCE, (table,)).as_dict()))
+    found = json.loads(json.dumps(MirrorStatus("shop", SINCE, (table,)).as_json()))
 
     assert (found["mirror"], found["time"], found["parked"]) == ("shop", SINCE, 0)
     assert (found["tables"][0]["waiting"], found["tables"][0]["offsets"]) == (3, {"0": 7})

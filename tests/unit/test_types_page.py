@@ -11,12 +11,12 @@ from cdc.model import logical
 from cdc.schema.type_table import ROWS
 from connectors import DIALECTS
 
-PAGE = Path(__file__).parents[2] / "connectors" / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "types.md"
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=list(DIALECTS))
 
 
 def test_the_page_is_what_the_code_prints() -> None:
-    command = "run: python -m cdc.commands.types_page >connectors/README.md"
+    command = "run: python -m cdc.commands.types_page >docs/types.md"
 
     assert PAGE.read_text(encoding="utf-8") == types_page(), command
 

@@ -351,7 +351,9 @@ def test_tombstones_alone_are_counted(tables: Tables) -> None:
 
 def test_a_key_that_kafka_does_not_order_by_is_refused(tables: Tables) -> None:
     plan = tables.plan()
-    keyed = replace(plan, decode=replace(plan.decode, key=("id",)))
+    assert plan.decode.table is not None
+    table = replace(plan.decode.table, config_key=("id",))
+    keyed = replace(plan, decode=replace(plan.decode, table=table))
     messages = [insert({"id": 1, "name": "a"}), insert({"id": 1, "name": "b"}, partition=1)]
 
     first, second = run(messages, keyed)

@@ -10,11 +10,7 @@ import pytest
 from cdc.config import RecordFormat
 from cdc.decode import Wire
 from cdc.errors import MissingValueError
-from cdc.model import (
-    MISSING,
-    Account,
-    Failed,
-)
+from cdc.model import MISSING, Account, Failed
 from cdc.runtime.task.target_plan import QuarantinePlan
 from tests.unit.messages import (
     ORDERS,

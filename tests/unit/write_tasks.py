@@ -11,13 +11,7 @@ import pyarrow.parquet as pq
 
 from cdc.config import DeleteKind, ResolvedRule
 from cdc.decode import key_forms
-from cdc.model import (
-    FileKind,
-    PartitionReport,
-    SourceTable,
-    Unplanned,
-    Written,
-)
+from cdc.model import FileKind, PartitionReport, SourceTable, Unplanned, Written
 from cdc.runtime.task.target_plan import Findings, KeyRouting, TargetPlan
 from cdc.runtime.task.write_task import WriteTask
 from cdc.schema import arrow_schema, quarantine_schema
@@ -49,7 +43,8 @@ class Tables:
     def plan(self, table: Table = ORDERS, *also: Table, **settings: Any) -> TargetPlan:
         met = [insert(dict.fromkeys(t.key), table=t) for t in (table, *also)]
         decode = planned(met, POSTGRES)
-        writer = FileWriter(f"{self.folder}/{table.name}", decode.schema, {})
+        assert decode.table is not None
+        writer = FileWriter(f"{self.folder}/{table.name}", decode.table.schema, {})
         forms = key_forms(pa.array([m.key for m in met], pa.binary())) | {"plain"}
         routing = KeyRouting(key_forms=forms, **_taken(KeyRouting, settings))
         findings = Findings(**_taken(Findings, settings))

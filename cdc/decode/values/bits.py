@@ -27,8 +27,8 @@ def bits(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
     if pa.types.is_binary(target):
         return _fixed(rows, lines[:, ::-1], target)
     if pa.types.is_string(target):
-        places = np.unpackbits(lines[:, ::-1], axis=1)[:, width * 8 - length :]
-        return _fixed(rows, places + ord("0"), target)
+        digits = np.unpackbits(lines[:, ::-1], axis=1)[:, width * 8 - length :]
+        return _fixed(rows, digits + ord("0"), target)
     return _numbers(rows, lines, target)
 
 

@@ -76,12 +76,12 @@ def _nested(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
         raise pa.ArrowInvalid(f"{source} cannot be {target}")
     # Either side may have members that the other lacks: the table never loses one, and where its
     # policy ignores new ones it gets none. A struct of which nothing would be left is another one.
-    told = {field.name: field.type for field in source.fields}
-    if told.keys().isdisjoint(member.name for member in target):
+    own = {field.name: field.type for field in source.fields}
+    if own.keys().isdisjoint(member.name for member in target):
         raise pa.ArrowInvalid(f"{source} cannot be {target}")
     members = [
-        convert(_member(raw, member.name), told[member.name], member.type)
-        if member.name in told
+        convert(_member(raw, member.name), own[member.name], member.type)
+        if member.name in own
         else pa.nulls(len(raw), member.type)
         for member in target
     ]
@@ -89,7 +89,7 @@ def _nested(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
 
 
 def _member(raw: pa.Array, name: str) -> pa.Array:
-    # By its place: a name with a dot would be taken for a path.
+    # By its index: a name with a dot would be taken for a path.
     return pc.struct_field(raw, [raw.type.get_field_index(name)])
 
 

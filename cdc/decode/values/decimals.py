@@ -131,8 +131,8 @@ def _doubles(texts: pa.Array) -> pa.Array:
     """Give the nearest double of each number; the one choice that is declared to round."""
     special = pc.is_in(texts, pa.array(list(SPECIAL)))
     if pc.any(special).as_py():
-        places = pc.index_in(texts, pa.array(list(SPECIAL)))
-        texts = pc.if_else(special, pa.array(list(SPECIAL.values())).take(places), texts)
+        indexes = pc.index_in(texts, pa.array(list(SPECIAL)))
+        texts = pc.if_else(special, pa.array(list(SPECIAL.values())).take(indexes), texts)
     doubles = texts.cast(pa.float64())
     if pc.any(pc.and_(pc.is_inf(doubles), pc.invert(special))).as_py():
         raise pa.ArrowInvalid("a number beyond the greatest double")
@@ -145,8 +145,8 @@ def _one_by_one(raw: pa.Array, rows: ByteRows, scale: int, target: pa.DataType) 
         raise pa.ArrowInvalid("a decimal of more digits than any database has")
     negative = GREATEST_SCALE < scale < SCALE_BITS
     numbers = []
-    for place, valid in enumerate(rows.valid.tolist()):
-        start, size = int(rows.starts[place]), int(rows.sizes[place])
+    for index, valid in enumerate(rows.valid.tolist()):
+        start, size = int(rows.starts[index]), int(rows.sizes[index])
         unscaled = int.from_bytes(rows.data[start : start + size].tobytes(), "big", signed=True)
         number = _exact(unscaled, scale)
         if negative and unscaled % 10**scale == 0:

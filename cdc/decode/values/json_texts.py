@@ -1,4 +1,4 @@
-"""Nested values as JSON text, for columns that are wanted as one text."""
+"""Nested values as JSON text, for columns that are to be one text."""
 
 import json
 from base64 import b64encode

@@ -10,7 +10,7 @@ from cdc.model.logical import ALLOWED, is_unsigned_bigint
 
 
 def whole_numbers(raw: pa.Array, source: SourceType, target: pa.DataType) -> pa.Array:
-    """Convert whole numbers; what does not fit the wanted type exactly is refused."""
+    """Convert whole numbers; what does not fit the target type exactly is refused."""
     if is_unsigned_bigint(source):
         raw = raw.view(pa.uint64())
     if pa.types.is_boolean(target):

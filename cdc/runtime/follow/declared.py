@@ -16,9 +16,10 @@ from cdc.config import MirrorConfig, reveal
 from cdc.config.type_choices import parse_type_choice
 from cdc.dialect import ColumnFacts, Dialect
 from cdc.errors import MirrorError
-from cdc.model import Declared, Form, SourceColumn, SourceSchema, SourceTable, SourceType
+from cdc.model import Form, SourceColumn, SourceSchema, SourceTable, SourceType
+from cdc.model.column_types import KnownColumns, known_columns
 from cdc.schema import guessable_columns
-from cdc.state.column_types import ToldTypes, TypeMemory, told_types
+from cdc.state.column_types import TypeMemory, catalog_types
 
 logger = logging.getLogger(__name__)
 
@@ -66,28 +67,20 @@ class Declarations:
         """Whether the source's catalog tells the types of a topic's columns."""
         return self._asks and topic in self._told
 
-    def told(self, topic: str, table: Schema, memory: TypeMemory) -> ToldTypes:
-        """Give what is known of the columns' types, by a table's memory and the catalog."""
-        if not self._asks:
-            memory = {}  # nobody would say what has changed since
-        known = self._told.get(topic)
-        catalog = known.columns if known else ()
-        chosen = {c.name for c in self._chosen(known.table, plain=False)} if known else set()
-        return told_types(memory, catalog, table.column_names, chosen, self._dialect)
-
     def of(
         self, topic: str, table: Schema | None = None, memory: TypeMemory | None = None
-    ) -> Declared:
+    ) -> KnownColumns:
         """Give what the decoder may rely on; the types of a table that exists are kept."""
         known = self._told.get(topic)
-        chosen = self._chosen(known.table, plain=True) if known else ()
+        catalog = known.columns if known else ()
+        plain = self._chosen(known.table, plain=True) if known else ()
         if table is None:
-            return Declared(known.columns if known else (), chosen)
-        kept = guessable_columns(table)
-        names = {column.name for column in kept}
-        guessed = (*kept, *(column for column in chosen if column.name not in names))
-        told = self.told(topic, table, memory or {})
-        return Declared(told.columns, guessed, told.others)
+            return known_columns(declared=catalog, inferred=plain)
+        if memory is None or not self._asks:
+            memory = {}  # nobody would say what has changed since
+        chosen = {c.name for c in self._chosen(known.table, plain=False)} if known else set()
+        columns = catalog_types(memory, catalog, table.column_names, chosen, self._dialect)
+        return known_columns(columns, inferred=(*guessable_columns(table), *plain))
 
     def defaults(self, topic: str) -> dict[tuple[str, SourceType], Any]:
         """Give what rows hold in columns that came after them, where the catalog tells it."""
@@ -103,7 +96,7 @@ class Declarations:
         inferred = [schema for schema in schemas if schema.inferred]
         told = self._told.get(topic)
         known = {column.name for column in told.columns} if told else set()
-        names = {n for s in inferred for n in (*(c.name for c in s.columns), *s.unseen)}
+        names = {n for s in inferred for n in (*(c.name for c in s.columns), *s.untyped)}
         if names <= known or (told is not None and told.batch == self._batch):
             return False
         if any(schema.form is Form.FLAT for schema in inferred) and table.database == table.server:
@@ -172,10 +165,10 @@ class Declarations:
         topic: str,
         table: str,
         columns: Iterable[SourceColumn],
-        certain: Iterable[SourceColumn],
+        declared: Iterable[str],
     ) -> None:
         """Say once which of a table's columns have inferred types."""
-        declared = {column.name for column in certain}
+        declared = set(declared)
         if topic in self._told:
             chosen = self._chosen(self._told[topic].table, plain=True)
             declared |= {column.name for column in chosen}

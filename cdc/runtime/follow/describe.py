@@ -46,15 +46,13 @@ def describe(
         NotDebeziumError: The record is not a Debezium change.
         MirrorError: The topic as a whole cannot be read.
     """
-    news = _describe(record, DecodePlan(record.topic, dialect, None, frozenset(), wire))
+    news = _describe(record, DecodePlan(record.topic, dialect, wire))
     if declarations is None or news.table is None:
         return news
     if not declarations.learn(record.topic, news.table, news.schemas):
         return news
-    declared = declarations.of(record.topic)
-    return _describe(
-        record, DecodePlan(record.topic, dialect, None, frozenset(), wire, declared=declared)
-    )
+    columns = declarations.of(record.topic)
+    return _describe(record, DecodePlan(record.topic, dialect, wire, columns=columns))
 
 
 def _describe(record: Record, plan: DecodePlan) -> Unplanned:
@@ -65,6 +63,6 @@ def _describe(record: Record, plan: DecodePlan) -> Unplanned:
         pa.array([record.value], pa.binary()),
         plan,
     )
-    for bad in decoded.bad:
+    for bad in decoded.bad_records:
         raise NotDebeziumError(record.topic, record.partition, bad.offset, bad.reason)
     return Unplanned(decoded.table, decoded.new_schemas, places=decoded.places)

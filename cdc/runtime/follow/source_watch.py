@@ -8,8 +8,9 @@ from cdc.config import MirrorConfig, reveal
 from cdc.dialect import Dialect, SourceTables
 from cdc.errors import MirrorError
 from cdc.model import SourceTable
-from cdc.runtime.follow.source_standing import Fate, Standing, standing
-from cdc.state.source_identity import SOURCE_PROPERTY, Identity, Moment
+from cdc.runtime.follow.source_decisions import SourceLookup, SourceTableState, look_up
+from cdc.state.source_identity import Identity, Moment
+from cdc.state.table_view import TableView
 
 logger = logging.getLogger(__name__)
 
@@ -42,13 +43,13 @@ class SourceWatch:
                 logger.warning("catalog tells of no table: %s", error)
         return self.found
 
-    def standing(
+    def look_up(
         self, known: Identity | None, table: SourceTable, dropped: Moment | None
-    ) -> Standing:
+    ) -> SourceLookup:
         """Tell from the last answer what became of a table."""
         if self.found is None:
-            return Standing(Fate.UNTOLD)
-        return standing(
+            return SourceLookup(SourceTableState.UNKNOWN)
+        return look_up(
             known,
             table,
             self.found,
@@ -56,7 +57,7 @@ class SourceWatch:
             dropped=dropped is not None,
         )
 
-    def identity_property(self, table: SourceTable) -> dict[str, str]:
-        """Give the property that keeps what the catalog knows a table by, if it does."""
-        identity = self.standing(None, table, None).identity
-        return {} if identity is None else {SOURCE_PROPERTY: str(identity)}
+    def lookup_of(self, view: TableView) -> SourceLookup:
+        """Tell from the last answer what became of the source of a mirrored table."""
+        source = view.state.source
+        return self.look_up(source.identity, view.source, source.dropped)

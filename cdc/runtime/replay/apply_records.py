@@ -49,13 +49,14 @@ def apply_records(tools: BatchTools, records: DataFrame, target: TargetId) -> Ac
         CommitConflictError: Somebody wrote to the table since it was opened; nothing is done.
         MirrorError: The records cannot be applied.
     """
+    tables = tools.context.tables
     passes = passes_of(tools, BatchFindings().adding(target, replayed=True))
     report = passes.follow(passes.write(records, [target])).get(target)
     if report is None:
-        raise tools.tables.parked[target]
+        raise tables.parked[target]
     try:
         if report.account.applied:
-            tools.commit_table(tools.tables[target], report, (), alone=True)
+            tools.commit_table(tables[target], report, (), alone=True)
     except MirrorError as error:
         # Where a commit may have been made its files must stay.
         if isinstance(error, CommitConflictError) or not error.retryable:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from cdc.collapse import after_cutoff, has_newer
 from cdc.decode import DecodePlan, decode_changes
 from cdc.model import OFFSET, PARTITION, POSITION, TIME, Cutoff, PartitionMark
-from cdc.runtime.tables.mirrored_table import MirroredTable
+from cdc.runtime.tables.mirrored_table import MirroredTable, rewind
 from cdc.runtime.task.write_task import REPORT_SCHEMA, split_by_partition
 from cdc.source.topic_log import TopicLog
 from cdc.source.topics import OffsetRange
@@ -53,7 +53,7 @@ class NewerTask:
             decoded = decode_changes(partition, offsets, keys, values, self.decode)
             newer = np.zeros(len(self.waiting), bool)
             for changes in decoded.changes:
-                newer |= has_newer(self.waiting, changes, self.decode.table_key, partition)
+                newer |= has_newer(self.waiting, changes, self.decode.key, partition)
             # A snapshot may begin before the chunk does: only its position counts.
             begun = (replace(begin, partition=None) for begin in decoded.snapshots)
             found = (np.flatnonzero(newer), (*decoded.truncates, *begun))
@@ -95,7 +95,7 @@ def find_overtaken(
     newer = np.zeros(len(waiting), bool)
     cutoffs: set[Cutoff] = set()
     if first:
-        needed = [*decode.table_key, PARTITION, OFFSET, POSITION]
+        needed = [*decode.key, PARTITION, OFFSET, POSITION]
         task = NewerTask(decode.of_keys(), waiting.select(needed), aside)
         for row in log.read(first, next_).mapInArrow(task, REPORT_SCHEMA).collect():
             places, found = pickle.loads(row.report)
@@ -121,7 +121,7 @@ def _other_starts(waiting: pa.Table, mirrored: MirroredTable) -> dict[int, int]:
     """
     oldest = Cutoff(None, 0, int(pc.min(waiting[POSITION]).as_py()))
     mine = pc.unique(waiting[PARTITION]).to_pylist()
-    rewinds = mirrored.rewind((oldest,)) if len(mirrored.marks) > 1 else {}
+    rewinds = rewind(mirrored, (oldest,)) if len(mirrored.marks) > 1 else {}
     return {p: max(mark.next_offset, 0) for p, mark in rewinds.items() if mine != [p]}
 
 

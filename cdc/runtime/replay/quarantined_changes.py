@@ -8,12 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cdc.decode import DecodedChanges, DecodePlan, decode_changes
-from cdc.dialect import Dialect
 from cdc.errors import RestlessTopicError, SchemaChangeError
 from cdc.model import MISSING, OFFSET, PARTITION, SourceTable, TargetId, Unplanned, cutoffs_in_order
+from cdc.runtime.follow.context import MirrorContext
+from cdc.runtime.follow.follower import TableFollower
 from cdc.runtime.replay.newer_changes import Mask
+from cdc.runtime.stream.plans import Plans
 from cdc.runtime.tables.mirrored_table import MirroredTable
-from cdc.runtime.tables.open_tables import Tables
 
 # Schemas may come one after the other, as in a batch.
 MOST_PASSES = 6
@@ -54,48 +55,48 @@ def places_of(changes: pa.Table) -> set[Place]:
     return set(_places(changes[PARTITION], changes[OFFSET]))
 
 
-def source_of(
-    tables: Tables, dialect: Dialect, topic: str, records: pa.Table
-) -> SourceTable | None:
+def source_of(context: MirrorContext, topic: str, records: pa.Table) -> SourceTable | None:
     """Read from records which table of the source they are of; None where none of them tells.
 
     Raises:
         MirrorError: The topic as a whole cannot be read.
     """
-    parts = _decoded(records, _tableless(tables, dialect, topic))
+    parts = _decoded(records, _tableless(context, topic))
     return next((part.table for _, part in parts if part.table is not None), None)
 
 
-def read_tableless(tables: Tables, dialect: Dialect, topic: str, records: pa.Table) -> Reading:
+def read_tableless(context: MirrorContext, topic: str, records: pa.Table) -> Reading:
     """Say why no record tells its table."""
     reading = Reading(records, unreadable=dict.fromkeys(_all_places(records), NO_TABLE))
-    for partition, part in _decoded(records, _tableless(tables, dialect, topic)):
-        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad})
+    for partition, part in _decoded(records, _tableless(context, topic)):
+        reading.unreadable.update({(partition, bad.offset): bad.reason for bad in part.bad_records})
     return reading
 
 
-def read_changes(tables: Tables, target: TargetId, records: pa.Table, *, follow: bool) -> Reading:
+def read_changes(
+    plans: Plans, target: TargetId, records: pa.Table, follower: TableFollower | None
+) -> Reading:
     """Read records with their table and the settings as they are now.
 
     Args:
-        tables: The mirror's tables.
+        plans: The plans of the mirror's tables.
         target: The records' table, which is open.
         records: The records, in the order of their places.
-        follow: Let the table follow schemas that it has not met. Without that, of records that
+        follower: Lets the table follow schemas that it has not met. Without that, of records that
             have such a schema only the key is read.
 
     Raises:
         MirrorError: The topic as a whole cannot be read, or the table cannot follow.
     """
     for _ in range(MOST_PASSES):
-        plan = tables.decode_plan(target)
+        plan = plans.decode_plan(target)
         parts = list(_decoded(records, plan))
         schemas = dict.fromkeys(s for _, part in parts for s in part.new_schemas)
-        if schemas and not follow:
-            parts = list(_decoded(records, plan.of_keys() if plan.table_key else plan))
-        elif schemas:
+        if schemas and follower is None:
+            parts = list(_decoded(records, plan.of_keys() if plan.key else plan))
+        elif schemas and follower is not None:
             source = next(part.table for _, part in parts if part.table is not None)
-            tables.evolve(target, Unplanned(source, tuple(schemas)), _refuse_key)
+            follower.follow(target, Unplanned(source, tuple(schemas)), _refuse_key)
             continue
         return _reading(records, parts)
     raise RestlessTopicError(target[0])
@@ -103,7 +104,7 @@ def read_changes(tables: Tables, target: TargetId, records: pa.Table, *, follow:
 
 def _refuse_key(mirrored: MirroredTable, key: tuple[str, ...]) -> tuple[str, ...]:
     """Leave a change of the key to the mirror: what else is waiting comes before it."""
-    raise SchemaChangeError(str(mirrored.source), (f"its key to ({', '.join(key)})",))
+    raise SchemaChangeError(str(mirrored.view.source), (f"its key to ({', '.join(key)})",))
 
 
 def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Reading:
@@ -111,7 +112,11 @@ def _reading(records: pa.Table, parts: list[tuple[int, DecodedChanges]]) -> Read
     return Reading(
         records,
         pa.concat_tables(changes, promote_options="default") if changes else None,
-        {(partition, bad.offset): bad.reason for partition, part in parts for bad in part.bad},
+        {
+            (partition, bad.offset): bad.reason
+            for partition, part in parts
+            for bad in part.bad_records
+        },
         tuple((p, t.offset) for p, part in parts for t in cutoffs_in_order(part.truncates)),
     )
 
@@ -130,9 +135,9 @@ def _decoded(records: pa.Table, plan: DecodePlan) -> Iterator[tuple[int, Decoded
         yield partition, decode_changes(partition, offsets, keys, values, plan)
 
 
-def _tableless(tables: Tables, dialect: Dialect, topic: str) -> DecodePlan:
-    declared = tables.declarations.of(topic)
-    return DecodePlan(topic, dialect, None, frozenset(), tables.wire, declared=declared)
+def _tableless(context: MirrorContext, topic: str) -> DecodePlan:
+    columns = context.declarations.of(topic)
+    return DecodePlan(topic, context.dialect, context.wire, columns=columns)
 
 
 def _all_places(records: pa.Table) -> list[Place]:

@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.config import ApplyMode
-from cdc.dialect import Dialect
+from cdc.collapse import mode_of
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
 from cdc.observe.replay_report import TableReplay, staying
+from cdc.runtime.follow.columns import ColumnFollower
+from cdc.runtime.follow.context import MirrorContext
+from cdc.runtime.follow.follower import TableFollower
 from cdc.runtime.replay.apply_records import ChosenRecords, apply_records
 from cdc.runtime.replay.newer_changes import Mask, find_overtaken
 from cdc.runtime.replay.quarantined_changes import (
@@ -34,7 +36,7 @@ from cdc.runtime.replay.quarantined_changes import (
 )
 from cdc.runtime.stream.batch_tools import BatchTools
 from cdc.runtime.stream.commits import MOST_CONFLICTS
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.stream.plans import Plans
 from cdc.runtime.tables.table_rows import TableRows
 from cdc.source.topic_log import TopicLog
 
@@ -69,36 +71,32 @@ class Replayer:
     def __init__(
         self,
         spark: SparkSession,
-        mirror: str,
-        dialect: Dialect,
-        tables: Tables,
+        context: MirrorContext,
         log: TopicLog,
         *,
-        dry_run: bool = False,
         anyway: bool = False,
     ) -> None:
         """Prepare to replay.
 
         Args:
             spark: The session with the mirror's catalog.
-            mirror: The mirror's name.
-            dialect: The source's.
-            tables: The mirror's tables, none of them open.
+            context: The mirror, none of whose tables is open. A dry one changes nothing, and
+                tells what would be done.
             log: What Kafka has.
-            dry_run: Change nothing, and tell what would be done.
             anyway: Also apply records of which nobody can tell whether they are the newest.
         """
-        self._spark, self._mirror, self._dialect = spark, mirror, dialect
-        self._tables, self._log = tables, log
-        self._dry_run, self._anyway = dry_run, anyway
-        self._rows = TableRows(spark, tables.catalog)
+        self._spark, self._context, self._tables = spark, context, context.tables
+        self._log, self._anyway = log, anyway
+        self._rows = TableRows(spark, context.catalog)
+        self._follower = TableFollower(context, ColumnFollower(context))
+        self._plans = Plans(context)
 
     def run(self, table: str | None = None) -> list[TableReplay]:
         """Replay all tables, or one; what fails with one stops no other.
 
         Run twice, the second run finds in quarantine only what could not be applied.
         """
-        quarantine = self._tables.quarantine
+        quarantine = self._context.quarantine
         return [
             self._replay(name, topic)
             for name, topic in quarantine.tables(self._spark)
@@ -106,12 +104,12 @@ class Replayer:
         ]
 
     def _replay(self, name: str | None, topic: str) -> TableReplay:
-        records = self._tables.quarantine.records(self._spark, name, topic)
+        records = self._context.quarantine.records(self._spark, name, topic)
         outcome = TableReplay(name or topic, topic, len(records))
         try:
             target = self._open(name, topic, records)
             if target is None:
-                reading = read_tableless(self._tables, self._dialect, topic, records)
+                reading = read_tableless(self._context, topic, records)
                 return replace(outcome, stays=staying(reading.unreadable))
             return self._until_alone(target, records, outcome)
         except MirrorError as error:
@@ -120,11 +118,11 @@ class Replayer:
 
     def _open(self, name: str | None, topic: str, records: pa.Table) -> TargetId | None:
         """Open the table of some records; None where no record tells which source it has."""
-        source = source_of(self._tables, self._dialect, topic, records)
+        source = source_of(self._context, topic, records)
         if source is None:
             return None
         self._tables.open(topic, source)
-        found = [t for t in self._tables.targets(topic) if name is None or str(t[1]) == name]
+        found = [t for t in self._tables.of_topic(topic) if name is None or str(t[1]) == name]
         if len(found) != 1:
             raise UnreplayableTableError(name or topic)
         return found[0]
@@ -142,16 +140,17 @@ class Replayer:
         return self._attempt(target, records, outcome)
 
     def _attempt(self, target: TargetId, records: pa.Table, outcome: TableReplay) -> TableReplay:
-        reading = read_changes(self._tables, target, records, follow=not self._dry_run)
+        follower = None if self._context.dry_run else self._follower
+        reading = read_changes(self._plans, target, records, follower)
         verdict = self._verdict(target, reading)
         applied, overtaken = int(verdict.ready.sum()), int(verdict.overtaken.sum())
-        if applied and not self._dry_run:
+        if applied and not self._context.dry_run:
             chosen = records.filter(pa.array(verdict.ready))
             account = apply_records(self._tools(chosen), self._frame(chosen), target)
             applied, overtaken = account.applied, overtaken + account.superseded
-        if verdict.leaves.any() and not self._dry_run:
+        if verdict.leaves.any() and not self._context.dry_run:
             leaving = records.filter(pa.array(verdict.leaves))
-            self._tables.quarantine.discard(self._spark, leaving)
+            self._context.quarantine.discard(self._spark, leaving)
         return replace(
             outcome,
             applied=applied,
@@ -166,7 +165,7 @@ class Replayer:
         overtaken: set[Place] = set()
         there: set[Place] = set()
         stays = dict(reading.unreadable)
-        if mirrored.rule.mode is ApplyMode.APPEND:
+        if mode_of(mirrored.rule).is_log:
             there = places_of(self._rows.logged(mirrored, reading.places()))
         else:
             stays |= dict.fromkeys(reading.truncates, TRUNCATE)
@@ -181,7 +180,7 @@ class Replayer:
         changes = reading.changes
         if changes is None or not len(changes):
             return set(), {}
-        decode = self._tables.decode_plan(target)
+        decode = self._plans.decode_plan(target)
         mirrored = self._tables[target]
         found = find_overtaken(mirrored, decode, changes, reading.offsets(), self._log)
         old = places_of(changes.filter(pa.array(found.newer)))
@@ -196,7 +195,7 @@ class Replayer:
     def _tools(self, records: pa.Table) -> BatchTools:
         """Read the chosen records again where a batch reads Kafka again."""
         log = ChosenRecords(lambda: self._frame(records), self._log)
-        return BatchTools.of(self._spark, self._mirror, self._dialect, self._tables, log)
+        return BatchTools.of(self._spark, self._context, log)
 
     def _frame(self, records: pa.Table) -> DataFrame:
         """Give records as Kafka does; that they came when they were put aside is near enough."""

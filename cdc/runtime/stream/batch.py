@@ -16,13 +16,13 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.dialect import Dialect
 from cdc.model import Account
 from cdc.observe import BatchProgress
+from cdc.runtime.follow.context import MirrorContext
+from cdc.runtime.follow.follower import Arrivals
 from cdc.runtime.stream.batch_tools import BatchTools
 from cdc.runtime.stream.commits import Commits
 from cdc.runtime.stream.key_change import passes_of
-from cdc.runtime.tables.open_tables import Tables
 from cdc.runtime.tables.reports import TargetReports
 from cdc.source.topic_log import TopicLog
 
@@ -33,9 +33,21 @@ class BatchRunner:
     """Runs the batches of one stream."""
 
     def __init__(
-        self, spark: SparkSession, mirror: str, dialect: Dialect, tables: Tables, log: TopicLog
+        self,
+        spark: SparkSession,
+        context: MirrorContext,
+        log: TopicLog,
+        arrivals: Arrivals | None = None,
     ) -> None:
-        self._tools = BatchTools.of(spark, mirror, dialect, tables, log)
+        """Equip the batches.
+
+        Args:
+            spark: The session with the mirror's catalog.
+            context: The mirror.
+            log: What Kafka has beside the records of a batch.
+            arrivals: Told of a topic that has no table yet.
+        """
+        self._tools = BatchTools.of(spark, context, log, arrivals)
 
     def run(self, records: DataFrame, batch: int) -> tuple[BatchProgress, set[str]]:
         """Apply one batch. Run twice, the second run finds every record in the ledgers.
@@ -54,9 +66,9 @@ class BatchRunner:
 
     def _begin(self) -> None:
         """Step 1: see what has changed around the tables since the batch before."""
-        tables = self._tools.tables
-        tables.declarations.begin()
-        for mirrored in tables.lacking_defaults():
+        context = self._tools.context
+        context.declarations.begin()
+        for mirrored in context.tables.active:
             self._tools.rows.fill_defaults(mirrored)
 
     def _observe(
@@ -71,8 +83,8 @@ class BatchRunner:
             commit_seconds=time.monotonic() - written,
         )
         logger.info("%s", progress)
-        words = self._tools.tables.words
+        parked = self._tools.context.parked
         for report in committed:
-            words.resume(report.id)
-        words.leave()
+            parked.resume(report.id)
+        parked.save()
         return progress, {str(report.id[1]) for report in committed}

@@ -4,9 +4,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from cdc.dialect import Dialect
+from cdc.commit import remove_files
 from cdc.errors import MirrorError
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.follow.columns import ColumnFollower
+from cdc.runtime.follow.context import MirrorContext
+from cdc.runtime.follow.follower import Arrivals, TableFollower
+from cdc.runtime.stream.plans import Plans
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_commit import TableCommit
 from cdc.runtime.tables.table_rows import TableRows
@@ -15,28 +18,42 @@ from cdc.source.topic_log import TopicLog
 
 @dataclass(frozen=True, slots=True)
 class BatchTools:
-    """The tables of a mirror, and what reads and writes them."""
+    """A mirror, and what reads, follows and writes its tables."""
 
     spark: SparkSession
-    dialect: Dialect
-    tables: Tables
+    context: MirrorContext
     log: TopicLog
+    columns: ColumnFollower
+    follower: TableFollower
+    plans: Plans
     rows: TableRows
     commit_table: TableCommit
 
     @staticmethod
     def of(
-        spark: SparkSession, mirror: str, dialect: Dialect, tables: Tables, log: TopicLog
+        spark: SparkSession,
+        context: MirrorContext,
+        log: TopicLog,
+        arrivals: Arrivals | None = None,
     ) -> "BatchTools":
         """Equip the batches of one mirror."""
-        rows = TableRows(spark, tables.catalog)
-        commit = TableCommit(spark, mirror, tables.catalog, rows)
-        return BatchTools(spark, dialect, tables, log, rows, commit)
+        columns = ColumnFollower(context)
+        rows = TableRows(spark, context.catalog)
+        return BatchTools(
+            spark,
+            context,
+            log,
+            columns,
+            TableFollower(context, columns, arrivals),
+            Plans(context),
+            rows,
+            TableCommit(spark, context.config.name, context.catalog, rows),
+        )
 
     def park(self, report: TargetReports, reason: MirrorError) -> None:
         """Leave a table alone for the rest of the run, and nothing of this batch behind."""
         self.remove(report)
-        self.tables.park(report.id, reason)
+        self.context.tables.park(report.id, reason)
 
     def remove(self, report: TargetReports) -> None:
         """Delete the files of a pass that is done again or given up, and of which none counts."""
@@ -45,11 +62,11 @@ class BatchTools:
 
     def remove_bad_records(self, report: TargetReports) -> None:
         """Delete the files of bad records, which are not in quarantine."""
-        self.tables.quarantine.remove(
+        self.context.quarantine.remove(
             written.quarantined for _, written in report.written if written.quarantined is not None
         )
 
     def remove_rows(self, report: TargetReports) -> None:
         """Delete the table's files alone: the bad records are in quarantine already."""
         if report.files:
-            self.tables[report.id].table.remove(report.files)
+            remove_files(self.context.tables[report.id].table, report.files)

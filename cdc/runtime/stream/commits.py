@@ -22,7 +22,7 @@ class Commits:
 
     def __init__(self, tools: BatchTools, passes: Passes) -> None:
         self._tools = tools
-        self._tables = tools.tables
+        self._tables = tools.context.tables
         self._passes = passes
 
     def commit(self, reports: Reports) -> list[TargetReports]:
@@ -55,7 +55,9 @@ class Commits:
         pending = [r for r in reports if r.id in self._tables and r.is_new]
         # The ledgers must not pass a bad record before it is safe.
         try:
-            self._tables.quarantine.commit(part for report in pending for part in report.written)
+            self._tools.context.quarantine.commit(
+                part for report in pending for part in report.written
+            )
         except CommitConflictError as conflict:  # those that are new are told by the next attempt
             for report in pending:
                 self._tools.remove_bad_records(report)

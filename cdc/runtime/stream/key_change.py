@@ -35,8 +35,9 @@ def settle(tools: BatchTools, mirrored: MirroredTable, key: tuple[str, ...]) -> 
         passes = passes_of(tools, BatchFindings().adding(target, until_key_change=True))
         reports = passes.write(tools.log.read(first, next_), [target])
         Commits(tools, passes).commit(passes.follow(reports))
-    if target in tools.tables.parked:
-        raise tools.tables.parked[target]
+    tables = tools.context.tables
+    if target in tables.parked:
+        raise tables.parked[target]
     return tools.rows.lacking(mirrored, key)
 
 

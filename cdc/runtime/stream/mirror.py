@@ -25,12 +25,15 @@ from cdc.commit import IcebergCatalog
 from cdc.config import MirrorConfig, interval_seconds
 from cdc.errors import MirrorError, StreamFailedError
 from cdc.observe import RunSummary
-from cdc.runtime.follow.source_tables import Lineage
+from cdc.runtime.follow.columns import ColumnFollower
+from cdc.runtime.follow.context import open_context
+from cdc.runtime.follow.follower import TableFollower
+from cdc.runtime.follow.source_tables import SourceTablesFollower
 from cdc.runtime.stream.batch import BatchRunner
 from cdc.runtime.stream.heartbeat import beat
 from cdc.runtime.stream.session import build_session
 from cdc.runtime.stream.start import starting_offsets
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.tables.open_tables import OpenTables
 from cdc.runtime.tables.scratch import stream_folder
 from cdc.source.stream import open_stream
 from cdc.source.topic_log import KafkaLog
@@ -111,15 +114,16 @@ class Mirror:
         return self._streamed and isinstance(error, MirrorError) and error.retryable
 
     def _stream(self, *, once: bool) -> None:
-        tables = Tables(self._config, self._dialect, IcebergCatalog(self._spark, self._config.name))
-        lineage = Lineage(self._config, self._dialect, tables)
-        start = starting_offsets(self._config, self._dialect, tables, lineage)
+        catalog = IcebergCatalog(self._spark, self._config.name)
+        context = open_context(self._config, self._dialect, catalog)
+        source_tables = SourceTablesFollower(context)
+        follower = TableFollower(context, ColumnFollower(context), source_tables.arrive)
+        start = starting_offsets(context, follower, source_tables)
         runner = BatchRunner(
             self._spark,
-            self._config.name,
-            self._dialect,
-            tables,
+            context,
             KafkaLog(self._spark, self._config),
+            arrivals=source_tables.arrive,
         )
         self._failure = None
         self._pause.clear()
@@ -146,12 +150,19 @@ class Mirror:
                 query = writer.trigger(processingTime=self._config.stream.trigger).start()
             self._streamed = True
             try:
-                self._wait(query, tables, lineage, once=once)
-                self._unsettled = lineage.due
+                self._wait(query, context.tables, source_tables, once=once)
+                self._unsettled = source_tables.due
             finally:
-                self._summary.parked = {t: str(r) for t, r in tables.reasons().items()}
+                self._summary.parked = {t: str(r) for t, r in context.tables.reasons().items()}
 
-    def _wait(self, query: StreamingQuery, tables: Tables, lineage: Lineage, *, once: bool) -> None:
+    def _wait(
+        self,
+        query: StreamingQuery,
+        tables: OpenTables,
+        source_tables: SourceTablesFollower,
+        *,
+        once: bool,
+    ) -> None:
         """Wait for the stream's end; when told to stop, let the batch in hand finish first.
 
         A stream with parked tables ends by itself after a while: the next one starts from the
@@ -170,8 +181,8 @@ class Mirror:
                 if time.monotonic() - looked > patience:
                     looked = time.monotonic()
                     with self._between_batches:
-                        lineage.tick()
-                if lineage.due and not once and not self._pause.is_set():
+                        source_tables.tick()
+                if source_tables.due and not once and not self._pause.is_set():
                     logger.info("starting again for what became of tables at the source")
                     self._pause.set()
                 if self._stop.is_set() or self._pause.is_set():

@@ -1,7 +1,7 @@
 """Steps 2 and 3 of a batch: its tables' files, written again until nothing is new."""
 
 import pickle
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -10,13 +10,15 @@ from cdc.collapse import Key
 from cdc.decode import OLD_KEY_HEADER, old_key
 from cdc.errors import MirrorError, RestlessTopicError
 from cdc.model import Cutoff, PartitionReport, TargetId, Unplanned, Unsent, cutoffs_in_order
-from cdc.runtime.follow.evolution import Settle
-from cdc.runtime.follow.misread import misread
+from cdc.runtime.follow.changed_types import tables_with_changed_types
+from cdc.runtime.follow.columns import Settle
 from cdc.runtime.stream.batch_tools import BatchTools
 from cdc.runtime.stream.findings import BatchFindings
+from cdc.runtime.tables.mirrored_table import note_key_forms, replacement, rewind
 from cdc.runtime.tables.reports import TargetReports, by_target
 from cdc.runtime.tables.table_rows import with_keys
 from cdc.runtime.task.write_task import REPORT_SCHEMA, WriteTask
+from cdc.state.cutoffs import new_snapshot
 
 # A table is written again after something unplanned; schemas, other types, a truncate, a quarantine
 # and rows may come one after the other.
@@ -40,17 +42,17 @@ class Passes:
         """
         self.findings = findings
         self._tools = tools
-        self._tables = tools.tables
+        self._tables = tools.context.tables
         self._settle = settle
         self._most_tasks = tools.spark.sparkContext.defaultParallelism * TASKS_PER_CORE
 
     def write(self, records: DataFrame, only: Collection[TargetId] | None = None) -> Reports:
         """Write the files of all tables, or of some, in one job."""
         task = WriteTask(
-            self._tools.dialect,
-            self._tables.plans(self.findings.tables, only),
+            self._tools.context.dialect,
+            self._tools.plans.of_batch(self.findings.tables, only),
             frozenset(self._tables.parked_topics),
-            self._tables.wire,
+            self._tools.context.wire,
         )
         spread = spread_over_tasks(records, task.in_one_task, self._most_tasks)
         done = spread.mapInArrow(task, REPORT_SCHEMA).collect()
@@ -76,7 +78,7 @@ class Passes:
         """Let the tables follow what the tasks met, until nothing is new."""
         for _ in range(MOST_PASSES):
             unsettled = {i: report for i, report in reports.items() if self._needs_pass(report)}
-            wrong = {} if unsettled else misread(self._tables, reports.values())
+            wrong = {} if unsettled else self._changed_types(reports.values())
             if not unsettled and not wrong:
                 return self._within_ceilings(reports)
             again = [report for report in unsettled.values() if self._follow(report)]
@@ -87,6 +89,15 @@ class Passes:
             self._tools.park(report, report.failure or RestlessTopicError(report.topic))
             del reports[report.id]
         return self._within_ceilings(reports)
+
+    def _changed_types(
+        self, reports: Iterable[TargetReports]
+    ) -> dict[TargetId, MirrorError | None]:
+        schemaless = [report.id for report in reports if report.schemaless]
+        tools = self._tools
+        return tables_with_changed_types(
+            tools.context, tools.columns, schemaless, tools.plans.read_in
+        )
 
     def _needs_pass(self, report: TargetReports) -> bool:
         return report.needs_pass or self._unplanned_cutoff(report) is not None
@@ -100,7 +111,7 @@ class Passes:
         if report.id not in self._tables or found.replayed:
             return None
         mirrored = self._tables[report.id]
-        begun = (mirrored.replacement, mirrored.new_snapshot(report.snapshots))
+        begun = (replacement(mirrored), new_snapshot(mirrored.ledger, report.snapshots))
         return next((c for c in begun if c is not None and c not in found.cutoffs), None)
 
     def _follow(self, report: TargetReports) -> bool:
@@ -113,9 +124,9 @@ class Passes:
             if failure is not None:
                 raise failure
             key = self._tables[report.id].key if report.id in self._tables else None
-            self._tables.evolve(report.id, unplanned, self._settle)
-            for mirrored in self._tables.lacking_defaults(report.topic):
-                self._tools.rows.fill_defaults(mirrored)
+            self._tools.follower.follow(report.id, unplanned, self._settle)
+            for target in self._tables.of_topic(report.topic):
+                self._tools.rows.fill_defaults(self._tables[target])
             if key is not None and self._tables[report.id].key != key:
                 # What was found out of its records was so under the old key.
                 self.findings = self.findings.without_state_of(report.id)
@@ -138,7 +149,7 @@ class Passes:
         """Take cutoffs into what is known, and see which partitions are ahead of them."""
         mirrored = self._tables[target]
         cutoffs = cutoffs_in_order((*self.findings.of(target).cutoffs, *more))
-        rewinds = mirrored.rewind(cutoffs)
+        rewinds = rewind(mirrored, cutoffs)
         self.findings = self.findings.adding(target, cutoffs=cutoffs, rewinds=rewinds)
         self._tools.rows.end_all(mirrored)
 
@@ -151,16 +162,16 @@ class Passes:
 
         forms = unplanned.key_forms
         for target in self._targets_of(report) if forms else ():
-            self._tables[target].note_key_forms(forms, ends)
+            note_key_forms(self._tables[target], forms, ends)
 
     def _targets_of(self, report: TargetReports) -> list[TargetId]:
         """Name the table of a report; a topic that was new has its tables now."""
-        return [report.id] if report.id[1] else self._tables.targets(report.topic)
+        return [report.id] if report.id[1] else self._tables.of_topic(report.topic)
 
     def _look_up(self, report: TargetReports, unsent: Unsent) -> None:
         """Read what changes leave out, of rows whose key was changed under the old one."""
         mirrored = self._tables[report.id]
-        decode = self._tables.decode_plan(report.id)
+        decode = self._tools.plans.decode_plan(report.id)
         values = unsent.values
         moves: dict[int, dict[int, Key]] = {}
         for partition, offset in unsent.moved:

@@ -1,67 +1,72 @@
 """Where a run starts: in each table's own ledger, and at the first record of new topics."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from cdc.config import MirrorConfig
-from cdc.dialect import Dialect
 from cdc.errors import LostRecordsError, MirrorError, NotDebeziumError
 from cdc.model import TableName
+from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.follow.describe import describe
-from cdc.runtime.follow.source_tables import Lineage, Told
-from cdc.runtime.tables.mirrored_table import MirroredTable
-from cdc.runtime.tables.open_tables import Tables
+from cdc.runtime.follow.follower import TableFollower
+from cdc.runtime.follow.source_tables import Available, FirstRecord, SourceTablesFollower
+from cdc.runtime.tables.mirrored_table import MirroredTable, note_partitions
+from cdc.runtime.tables.open_tables import OpenTables
 from cdc.source.topics import OffsetRange, open_topics
 
 logger = logging.getLogger(__name__)
 
 
 def starting_offsets(
-    config: MirrorConfig, dialect: Dialect, tables: Tables, lineage: Lineage
+    context: MirrorContext, follower: TableFollower, source_tables: SourceTablesFollower
 ) -> dict[tuple[str, int], int]:
     """Open or create the tables of the topics there are, and find the first record each needs.
 
     Run twice, the second run opens the same tables and finds the same offsets.
     """
-    lineage.recover()
+    config, tables = context.config, context.tables
+    source_tables.recover()
     with open_topics(config.kafka.client_options()) as reader:
         topics = reader.matching(config.source.topics)
         ranges = reader.ranges(topics)
         samples = reader.peek(ranges)
     logger.info("topics=%d partitions=%d", len(topics), len(ranges))
-    held = {
+    available = {
         topic: {partition: ranges[topic, partition] for partition in partitions}
         for topic, partitions in topics.items()
     }
-    told: dict[str, Told] = {}
+    found: dict[str, FirstRecord] = {}
     for topic, record in samples.items():
         with _parking(topic, tables):
-            news = describe(record, dialect, tables.wire, tables.declarations)
+            news = describe(record, context.dialect, context.wire, context.declarations)
             if news.table is not None:
                 tables.open(topic, news.table)
-                told[topic] = Told(record, news)
-    lineage.follow(told, held)
-    for topic, first in told.items():
+                found[topic] = FirstRecord(record, news)
+    source_tables.follow(found, available)
+    for topic, first in found.items():
         # Where a topic starts for a new table, its first batch tells what the table is like.
-        if (topic, None) not in tables.parked and topic not in tables.retired:
+        if (topic, None) not in tables.parked and topic not in context.left:
             with _parking(topic, tables):
-                tables.admit(topic, first.news)
+                follower.admit(topic, first.news)
     for topic, partitions in topics.items():
-        tables.note_partitions(topic, {p: ranges[topic, p].next for p in partitions})
+        ends = {partition: ranges[topic, partition].next for partition in partitions}
+        for target in tables.of_topic(topic):
+            note_partitions(tables[target], ends)
     starts = {
         (topic, partition): _start(
-            topic, partition, place, tables, lineage.is_left(topic, held[topic])
+            topic, partition, place, context, source_tables.is_left(topic, available[topic])
         )
         for (topic, partition), place in ranges.items()
     }
-    tables.words.keep(lambda topic, table: _may_be_parked(topic, table, held, tables, lineage))
-    tables.words.leave()
+    context.parked.keep(
+        lambda topic, table: _may_be_parked(topic, table, available, tables, source_tables)
+    )
+    context.parked.save()
     return starts
 
 
 @contextmanager
-def _parking(topic: str, tables: Tables) -> Iterator[None]:
+def _parking(topic: str, tables: OpenTables) -> Iterator[None]:
     """Park a topic that cannot be mirrored, and go on with the others."""
     try:
         yield
@@ -77,17 +82,17 @@ def _parking(topic: str, tables: Tables) -> Iterator[None]:
 def _may_be_parked(
     topic: str,
     table: str | None,
-    held: Mapping[str, Mapping[int, OffsetRange]],
-    tables: Tables,
-    lineage: Lineage,
+    available: Available,
+    tables: OpenTables,
+    source_tables: SourceTablesFollower,
 ) -> bool:
     """Say whether a table that was parked in the last run is so now, or has yet to go on."""
     if any(topic == where and table == _text(name) for where, name in tables.parked):
         return True
-    ranges = held.get(topic, {})
-    opened = tables.targets(topic)
+    ranges = available.get(topic, {})
+    opened = tables.of_topic(topic)
     if not opened:
-        return not lineage.is_left(topic, ranges) and any(
+        return not source_tables.is_left(topic, ranges) and any(
             place.next > place.first for place in ranges.values()
         )
     for target in opened:
@@ -105,25 +110,28 @@ def _text(name: TableName | None) -> str | None:
     return None if name is None else str(name)
 
 
-def _start(topic: str, partition: int, place: OffsetRange, tables: Tables, left: bool) -> int:
+def _start(
+    topic: str, partition: int, place: OffsetRange, context: MirrorContext, left: bool
+) -> int:
     """Find the first record that one of the topic's tables needs."""
+    tables = context.tables
     starts = [
-        _start_of(tables[target], partition, place, tables) for target in tables.targets(topic)
+        _start_of(tables[target], partition, place, tables) for target in tables.of_topic(topic)
     ]
     needed = [start for start in starts if start is not None]
     if needed:
         return min(needed)
     if topic in tables.parked_topics or left:
         return place.next
-    return max(place.first, tables.retired.floor(topic).get(partition, 0))
+    return max(place.first, context.left.first_offsets(topic).get(partition, 0))
 
 
 def _start_of(
-    mirrored: MirroredTable, partition: int, place: OffsetRange, tables: Tables
+    mirrored: MirroredTable, partition: int, place: OffsetRange, tables: OpenTables
 ) -> int | None:
-    mark = mirrored.ledger.partitions.get(partition) if mirrored.ledger else None
+    mark = mirrored.view.marks.get(partition)
     if mark is None:
-        return max(place.first, mirrored.floor.get(partition, 0))
+        return max(place.first, mirrored.first_offsets.get(partition, 0))
     if place.first <= mark.next_offset <= place.next:
         return mark.next_offset
     lost = LostRecordsError(mirrored.topic, partition, mark.next_offset, place.first, place.next)

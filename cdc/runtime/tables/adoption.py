@@ -7,8 +7,8 @@ from pyiceberg.schema import Schema
 from cdc.config import ResolvedRule
 from cdc.config.partitioning import partition_fields
 from cdc.errors import ExcludedColumnError, ForeignTableError
-from cdc.model import MIRROR_PROPERTY, TOPIC_PROPERTY
 from cdc.schema import check_mode, check_partition
+from cdc.state.names import MIRROR_PROPERTY, TOPIC_PROPERTY
 
 
 def check_adoptable(

@@ -14,8 +14,9 @@ from pyiceberg.typedef import Identifier
 
 from cdc.config import CatalogType, MirrorConfig, TargetConfig
 from cdc.errors import CatalogUnreachableError, UnlistedCatalogError
-from cdc.model import MIRROR_PROPERTY, QUARANTINE, TOPIC_PROPERTY, TableName
+from cdc.model import TableName
 from cdc.schema import target_pattern
+from cdc.state.names import MIRROR_PROPERTY, QUARANTINE, TOPIC_PROPERTY
 
 LOAD_THREADS = 8
 

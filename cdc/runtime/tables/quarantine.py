@@ -1,6 +1,5 @@
 """Records that cannot be applied: kept whole in a table of their own, each of them once."""
 
-import json
 import logging
 from collections.abc import Iterable, Mapping
 
@@ -8,22 +7,24 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from cdc.commit import IcebergCatalog, IcebergTable, append_files, translated
+from cdc.commit import (
+    IcebergCatalog,
+    IcebergTable,
+    add_columns,
+    append_files,
+    remove_files,
+    set_properties,
+    translated,
+)
 from cdc.config import MirrorConfig
 from cdc.errors import CommitConflictError, ForeignTableError
-from cdc.model import (
-    MIRROR_PROPERTY,
-    QUARANTINE,
-    QUARANTINED_PROPERTY,
-    PartitionReport,
-    TableName,
-    TargetId,
-    Written,
-    WrittenFile,
-)
+from cdc.model import PartitionReport, TableName, TargetId, Written, WrittenFile
 from cdc.runtime.task.target_plan import QuarantinePlan
 from cdc.schema import arrow_schema, quarantine_schema
 from cdc.sql import discard_records
+from cdc.state.mirror_state import MirrorState, quarantined_text
+from cdc.state.names import QUARANTINE, QUARANTINED_PROPERTY, STATE_VERSION_PROPERTY
+from cdc.state.version import STATE_VERSION, first_properties
 from cdc.write import FileWriter
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,16 @@ class Quarantine:
     them are here already. So they do of what a second mirror of the same config has put here.
     """
 
-    def __init__(self, config: MirrorConfig, catalog: IcebergCatalog) -> None:
+    def __init__(
+        self, config: MirrorConfig, catalog: IcebergCatalog, *, dry_run: bool = False
+    ) -> None:
+        """Open the quarantine, if there is one.
+
+        Args:
+            config: The mirror's.
+            catalog: Its catalog.
+            dry_run: Leave it as it is.
+        """
         self._mirror = config.name
         self._catalog = catalog
         self._storage = config.catalog.properties()
@@ -53,16 +63,13 @@ class Quarantine:
         self._writer: FileWriter | None = None  # kept: every table asks for it in every batch
         if self._table is not None:
             self._marks = self._read_marks(self._table)
-            # Quarantines of before there could be several tables of a topic lack a column.
-            known = {column.name for column in self._table.schema.fields}
-            lacking = [c for c in quarantine_schema().fields if c.name not in known]
-            if lacking:
-                self._table.add_columns([(c.name, c.field_type) for c in lacking])
+            if not dry_run:
+                self._bring_up_to_date(self._table)
 
     def create(self) -> None:
         """Create the table; one that is there already is left as it is."""
         if self._table is None:
-            properties = {**PROPERTIES, MIRROR_PROPERTY: self._mirror}
+            properties = {**PROPERTIES, **first_properties(self._mirror)}
             self._table = self._catalog.create(self.name, quarantine_schema(), properties, None)
             self._marks = self._read_marks(self._table)
 
@@ -98,7 +105,7 @@ class Quarantine:
                 own[report.partition] = max(own.get(report.partition, 0), report.next_offset)
             files = [file for _, file in kept]
             try:
-                append_files(self._table, files, QUARANTINED_PROPERTY, json.dumps(marks))
+                append_files(self._table, files, QUARANTINED_PROPERTY, quarantined_text(marks))
                 break
             except CommitConflictError:  # a replay let records go, or else the marks tell
                 if attempt == MOST_CONFLICTS:
@@ -124,7 +131,7 @@ class Quarantine:
         """Keep what concerns all tables of the mirror. Done twice, it is done once."""
         self.create()
         assert self._table is not None
-        self._table.set_properties(properties)
+        set_properties(self._table, properties)
 
     def tables(self, spark: SparkSession) -> list[tuple[str | None, str]]:
         """List the tables and topics of the records that are here."""
@@ -185,17 +192,24 @@ class Quarantine:
     def remove(self, files: Iterable[WrittenFile]) -> None:
         """Delete files that were not committed."""
         if self._table is not None:
-            self._table.remove(files)
+            remove_files(self._table, files)
+
+    def _bring_up_to_date(self, table: IcebergTable) -> None:
+        """Give an older mirror's quarantine what it lacks. Done twice, it is done once."""
+        # Quarantines of before there could be several tables of a topic lack a column.
+        known = {column.name for column in table.schema.fields}
+        lacking = [c for c in quarantine_schema().fields if c.name not in known]
+        if lacking:
+            add_columns(table, [(c.name, c.field_type) for c in lacking])
+        if MirrorState.read(table.properties, str(self.name)).version != STATE_VERSION:
+            set_properties(table, {STATE_VERSION_PROPERTY: str(STATE_VERSION)})
 
     def _read_marks(self, table: IcebergTable) -> dict[str, dict[int, int]]:
-        owner = table.properties.get(MIRROR_PROPERTY)
-        if owner != self._mirror:
-            raise ForeignTableError(str(self.name), f"it belongs to the mirror {owner}")
-        marks = json.loads(table.properties.get(QUARANTINED_PROPERTY, "{}"))
-        return {
-            topic: {int(partition): next_ for partition, next_ in parts.items()}
-            for topic, parts in marks.items()
-        }
+        state = MirrorState.read(table.properties, str(self.name))
+        if state.mirror != self._mirror:
+            reason = f"it belongs to the mirror {state.mirror}"
+            raise ForeignTableError(str(self.name), reason)
+        return {name: dict(marks) for name, marks in state.quarantined.items()}
 
 
 def _mark(marks: Mapping[str, Mapping[int, int]], report: PartitionReport) -> int:

@@ -5,21 +5,24 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from cdc.collapse import mode_of
 from cdc.commit import (
     IcebergCatalog,
     RowChange,
     commit_rows,
     read_ledger,
+    remove_files,
     set_ledger_property,
     translated,
 )
-from cdc.config import ApplyMode
-from cdc.errors import AccountError, CatalogError
-from cdc.model import Cutoff, CutoffCause, FileKind, Ledger, PartitionMark, Written
+from cdc.errors import AccountError, CatalogError, CommitConflictError
+from cdc.model import Cutoff, CutoffCause, FileKind, PartitionMark, Written
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.tables.table_rows import TableRows
 from cdc.sql import merge_changes
+from cdc.state.cutoffs import newest_snapshot, pending
+from cdc.state.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,12 @@ class TableCommit:
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
         ledger = self._next_ledger(mirrored, report, cutoffs)
-        if cutoffs and mirrored.rule.mode is ApplyMode.HISTORY:
+        if cutoffs and mode_of(mirrored.rule).keeps_versions:
             self.rows.close_others(mirrored, cutoffs, report)
         surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
         if merged and alone:
-            mirrored.expect_unchanged()
+            _expect_unchanged(mirrored)
         if merged:
             with translated(str(mirrored.table.name)):
                 merge_changes(
@@ -64,13 +67,13 @@ class TableCommit:
                     mirrored.key,
                     _joined_bounds((w for _, w in report.written), mirrored.key),
                     ledger,
-                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
+                    current_only=mode_of(mirrored.rule).keeps_versions,
                 )
         else:
             change = RowChange(
                 files=report.files,
                 ledger=ledger,
-                key=mirrored.delete_key,
+                key=mode_of(mirrored.rule).delete_key(mirrored.key),
                 since=mirrored.table.snapshot_id,
                 truncate=bool(cutoffs) and mirrored.rule.wipes,
                 alone=alone,
@@ -84,7 +87,7 @@ class TableCommit:
             raise CatalogError(str(mirrored.table.name), "a second mirror writes to it")
         mirrored.advance(ledger, report.files if surely else None)
         if merged:
-            mirrored.table.remove(report.files)  # the MERGE wrote files of its own
+            remove_files(mirrored.table, report.files)  # the MERGE wrote files of its own
 
     def _next_ledger(
         self, mirrored: MirroredTable, report: TargetReports, cutoffs: Sequence[Cutoff]
@@ -96,16 +99,29 @@ class TableCommit:
                 max(before.next_offset, part.next_offset), max(before.position, written.position)
             )
         number = old.batch + 1 if old else 0
-        pending = cutoffs[-1] if cutoffs else old.pending_cutoff if old else None
-        partitions = range(mirrored.width) if mirrored.width else marks
-        if pending is not None and pending.is_over(partitions, marks):
-            pending = None
-        snapshot = old.snapshot if old else None
+        newest = cutoffs[-1] if cutoffs else old.pending_cutoff if old else None
         replaced = [cutoff for cutoff in cutoffs if cutoff.cause is CutoffCause.REPLACED]
-        for cutoff in (*replaced, *report.snapshots):
-            if snapshot is None or (cutoff.time or 0) >= (snapshot[1] or 0):
-                snapshot = cutoff.begin
-        return Ledger(self.mirror, report.topic, number, marks, report.account, pending, snapshot)
+        return Ledger(
+            self.mirror,
+            report.topic,
+            number,
+            marks,
+            report.account,
+            pending(newest, marks, mirrored.state.lanes.partition_count),
+            newest_snapshot(old.snapshot if old else None, (*replaced, *report.snapshots)),
+        )
+
+
+def _expect_unchanged(mirrored: MirroredTable) -> None:
+    """See that the table is as it was opened.
+
+    Raises:
+        CommitConflictError: Somebody has written to it since.
+    """
+    opened = mirrored.table.snapshot_id
+    mirrored.table.refresh()
+    if mirrored.table.snapshot_id != opened:
+        raise CommitConflictError(str(mirrored.table.name), "it was written to in the meantime")
 
 
 def _joined_bounds(

@@ -2,16 +2,15 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from cdc.collapse import Key, after_cutoff
+from cdc.collapse import Key, after_cutoff, mode_of
 from cdc.commit import IcebergCatalog, translated
-from cdc.config import ApplyMode
-from cdc.model import BACKFILL_PROPERTY, MISSING, OFFSET, PARTITION, Cutoff, FileKind
+from cdc.model import MISSING, OFFSET, PARTITION, Cutoff, FileKind
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
 from cdc.runtime.task.table_writer import bounds_of
@@ -46,8 +45,8 @@ class TableRows:
         key = [name for name in wanted.column_names if name != MISSING]
         names = sorted(pc.unique(wanted[MISSING].combine_chunks().flatten()).to_pylist())
         keys = wanted.select(key).group_by(key).aggregate([])
-        mode = mirrored.rule.mode
-        newest = {ApplyMode.APPEND: NEWEST_IN_LOG, ApplyMode.HISTORY: NEWEST_VERSION}
+        mode = mode_of(mirrored.rule)
+        newest = NEWEST_IN_LOG if mode.is_log else NEWEST_VERSION if mode.keeps_versions else ()
         with translated(str(mirrored.table.name)):
             return rows_of_keys(
                 self.spark,
@@ -55,8 +54,8 @@ class TableRows:
                 keys,
                 names,
                 bounds_of(keys, tuple(key)),
-                newest_by=newest.get(mode, ()),
-                only=WITH_VALUES if mode is ApplyMode.APPEND else None,
+                newest_by=newest,
+                only=WITH_VALUES if mode.is_log else None,
             )
 
     def logged(self, mirrored: MirroredTable, places: Sequence[tuple[int, int]]) -> pa.Table:
@@ -75,32 +74,31 @@ class TableRows:
 
         It comes before the batch's rows are written, since it moves those that they replace.
         """
-        if mirrored.rule.soft and mirrored.table.snapshot_id is not None:
+        if mirrored.rule.soft and mirrored.view.snapshot is not None:
             with translated(str(mirrored.table.name)):
                 mark_all_deleted(self.spark, self.catalog.sql_name(mirrored.table.name))
             mirrored.reopen()
 
     def fill_defaults(self, mirrored: MirroredTable) -> None:
         """Give new columns their defaults in the rows from before. Done twice, it is done once."""
-        missing = mirrored.backfill
+        missing = mirrored.state.backfill
         if not missing:
             return
-        if not mirrored.table.empty:
+        if not mirrored.view.empty:
             with translated(str(mirrored.table.name)):
                 fill_defaults(
                     self.spark,
                     self.catalog.sql_name(mirrored.table.name),
                     missing,
-                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
+                    current_only=mode_of(mirrored.rule).keeps_versions,
                 )
             logger.info("filled columns=%s table=%s", ",".join(missing), mirrored.table.name)
-        mirrored.table.refresh()
-        mirrored.table.set_properties({BACKFILL_PROPERTY: "{}"})
         mirrored.reopen()
+        mirrored.keep(replace(mirrored.state, backfill={}))
 
     def lacking(self, mirrored: MirroredTable, columns: Sequence[str]) -> tuple[str, ...]:
         """Say which of some columns is null in a row that the source has."""
-        if mirrored.table.empty:
+        if mirrored.view.empty:
             return ()
         with translated(str(mirrored.table.name)):
             return columns_with_nulls(

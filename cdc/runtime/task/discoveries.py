@@ -29,13 +29,13 @@ class Discoveries:
             ManyTablesError: The topic has records of several tables.
         """
         self.key_forms |= key_forms - self.plan.routing.key_forms
-        self.schemaless |= decoded.bare
+        self.schemaless |= decoded.schemaless
         if decoded.table and self.table and decoded.table != self.table:
             raise ManyTablesError(self.plan.decode.topic, (str(self.table), str(decoded.table)))
         self.table = decoded.table or self.table
         self.schemas = dict(decoded.places) | self.schemas  # the first place counts
         self.truncates += decoded.truncates
-        self.bad |= bool(decoded.bad)
+        self.bad |= bool(decoded.bad_records)
         if not self.plan.mode.is_log and not self.plan.findings.replayed:
             for cutoff in decoded.snapshots:
                 self.snapshots.setdefault(cutoff.begin, cutoff)
@@ -45,7 +45,7 @@ class Discoveries:
         """What the plan does not cover, if anything."""
         plan = self.plan
         # A table that does not exist has nothing to wipe.
-        exists = plan.decode.schema is not None
+        exists = plan.decode.table is not None
         late = exists and not plan.mode.is_log and not all(map(self._is_handled, self.truncates))
         homeless = self.bad and plan.quarantine is None
         moving = exists and self.key_forms and not plan.findings.replayed

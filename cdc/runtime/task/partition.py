@@ -68,11 +68,11 @@ class PartitionRecords:
     @property
     def stopped(self) -> Outcome | None:
         """What keeps the records from being written in this pass, if anything does."""
-        count, key = self.plan.routing.partition_count, self.plan.decode.key
+        count, table = self.plan.routing.partition_count, self.plan.decode.table
         if count is not None and self.partition >= count:
             return Failed(TopicGrewError(self.topic, count))
-        if key and self.partition > 0:
-            return Failed(SpreadKeyError(self.topic, key))
+        if table is not None and table.config_key and self.partition > 0:
+            return Failed(SpreadKeyError(self.topic, table.config_key))
         return Failed(self._failure) if self._failure else self.discoveries.unplanned
 
     def report(self, outcome: Outcome) -> PartitionReport:
@@ -127,7 +127,7 @@ class PartitionRecords:
             forms = key_forms(chunk.column("key"))
         decoded = decoder(chunk, plan.decode)
         self.discoveries.take(decoded, forms)
-        self.bad.take(decoded.bad, chunk)
+        self.bad.take(decoded.bad_records, chunk)
         if self.discoveries.unplanned:
             self.changes.clear()  # this pass writes nothing: the memory is better free
         else:
@@ -140,8 +140,8 @@ class PartitionRecords:
     def _see_that_all_are_told(self, decoded: DecodedChanges, records: int) -> None:
         """See that each record is a change, a truncate or a tombstone, or bad."""
         changes = sum(map(len, decoded.changes)) - decoded.extra
-        others = len(decoded.truncates) + decoded.tombstones + len(decoded.bad)
-        if self.plan.decode.schema is not None and changes + others != records:
+        others = len(decoded.truncates) + decoded.tombstones + len(decoded.bad_records)
+        if self.plan.decode.table is not None and changes + others != records:
             raise AccountError(self.topic, f"{records} records, {changes} changes, {others} others")
 
 

@@ -58,7 +58,7 @@ class WriteTask:
     def _plans_of(self, topic: str) -> tuple[TargetPlan, ...]:
         if topic in self.parked:
             return ()  # the records stay in Kafka until the table is taken up again
-        new = TargetPlan(DecodePlan(topic, self.dialect, None, frozenset(), self.wire))
+        new = TargetPlan(DecodePlan(topic, self.dialect, self.wire))
         return self.plans.get(topic, (new,))
 
 
