@@ -42,7 +42,7 @@ def raw(*places: tuple[int, int | None]) -> RawChanges:
 
 
 @pytest.mark.parametrize(
-    ("position", "time", "era"),
+    ("position", "time", "before"),
     [
         (10, 1, 0),
         (49, 5, 0),
@@ -55,10 +55,12 @@ def raw(*places: tuple[int, int | None]) -> RawChanges:
         (-1, 1, 2),  # nobody knows: taken for new
     ],
 )
-def test_a_change_is_of_the_era_of_its_position(position: int, time: int | None, era: int) -> None:
+def test_the_events_before_a_change_are_counted_by_its_position(
+    position: int, time: int | None, before: int
+) -> None:
     events = (event("drop_column", "x", 50, 5), event("drop_column", "y", 90, 7))
 
-    assert events_before(raw((position, time)), events).tolist() == [era]
+    assert events_before(raw((position, time)), events).tolist() == [before]
 
 
 def test_events_without_a_time_count_by_position_alone() -> None:
