@@ -151,7 +151,8 @@ class Evolution:
         if not self._declarations.tells(mirrored.topic):
             return {}
         known = self._known_columns(mirrored).items()
-        kept = {n: followed.get(n, t.declared) for n, t in known if n in names and t.declared}
+        types = {n: t.declared for n, t in known if n in names and t.declared}
+        kept = {name: followed.get(name, kind) for name, kind in types.items()}
         return types_property(remembered(mirrored.types, kept, self._dialect))
 
     def confirm(self, mirrored: MirroredTable) -> bool:
