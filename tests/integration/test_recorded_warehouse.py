@@ -277,7 +277,9 @@ def test_one_parked_table_stays_parked_and_the_other_goes_on(gone_on: GoneOn) ->
     )
 
     assert before.keys() == {PARKED, "recorded.waiting"}
-    assert after == {PARKED: before[PARKED]}
+    # Reasons are worded by the version that gives them.
+    assert [*after] == [PARKED]
+    assert all(after[PARKED][name] == before[PARKED][name] for name in ("topic", "offsets"))
     assert gone_on.exit_codes == (1, 1)
     assert "parked recorded.public.typed: " in gone_on.log
     assert gone_on.rows[PARKED] == gone_on.rows_before[PARKED]
