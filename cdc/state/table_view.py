@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
-from cdc.config import ApplyMode, ResolvedRule
-from cdc.model import CURRENT, PartitionMark, SourceTable, TargetId
+from cdc.config import ResolvedRule
+from cdc.model import PartitionMark, SourceTable, TargetId
 from cdc.model import TableName as Name
 from cdc.state.ledger import Ledger
 from cdc.state.table_state import TableState
@@ -44,9 +44,3 @@ class TableView:
     def marks(self) -> Mapping[int, PartitionMark]:
         """How far each partition has been applied."""
         return self.ledger.partitions if self.ledger is not None else {}
-
-    @property
-    def delete_key(self) -> tuple[str, ...]:
-        """The columns by which an equality delete finds its row."""
-        key = self.state.key.columns
-        return (*key, CURRENT) if self.rule.mode is ApplyMode.HISTORY else key

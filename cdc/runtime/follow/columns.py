@@ -6,8 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from cdc.collapse import mode_of
 from cdc.commit import alter
-from cdc.config import ApplyMode, ChangeKind
+from cdc.config import ChangeKind
 from cdc.decode import DecodePlan, ValueRules, default_text
 from cdc.errors import LackingKeyError, MirrorError, UnclearTypeError
 from cdc.model import SchemaPlace, SourceSchema, SourceType
@@ -181,7 +182,7 @@ class ColumnFollower:
         if new_key:
             narrower = set(mirrored.key) <= set(new_key)
             lanes = lanes.with_key(view.sequence, narrower=narrower)
-        if view.rule.mode is not ApplyMode.APPEND:
+        if not mode_of(view.rule).is_log:
             steps = [step for _, taken in changes for step in taken]
             backfill = {**_still_missing(backfill, steps), **defaults}
         return replace(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from cdc.config import ApplyMode
+from cdc.collapse import mode_of
 from cdc.errors import CommitConflictError, MirrorError, UnreplayableTableError
 from cdc.model import TargetId
 from cdc.observe.replay_report import TableReplay, staying
@@ -165,7 +165,7 @@ class Replayer:
         overtaken: set[Place] = set()
         there: set[Place] = set()
         stays = dict(reading.unreadable)
-        if mirrored.rule.mode is ApplyMode.APPEND:
+        if mode_of(mirrored.rule).is_log:
             there = places_of(self._rows.logged(mirrored, reading.places()))
         else:
             stays |= dict.fromkeys(reading.truncates, TRUNCATE)

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from cdc.config import ApplyMode, ChangeKind, DeleteKind, Lookup, SchemaChange
+from cdc.collapse import mode_of
+from cdc.config import ChangeKind, DeleteKind, Lookup, SchemaChange
 from cdc.config.type_choices import parse_type_choice
 from cdc.decode import DecodePlan, TargetTable, ValueRules
 from cdc.errors import NotParquetError
@@ -91,7 +92,7 @@ class Plans:
         view, rule, lanes = mirrored.view, mirrored.rule, mirrored.state.lanes
         schema = arrow_schema(view.schema, str(view.name))
         spec = mirrored.table.partition_spec
-        is_log = rule.mode is ApplyMode.APPEND
+        is_log = mode_of(rule).is_log
         return TargetPlan(
             decode=DecodePlan(
                 view.topic,
@@ -132,7 +133,7 @@ class Plans:
             always: Also where the rule says that a MERGE finds them.
         """
         rule = mirrored.rule
-        if rule.mode is ApplyMode.APPEND or rule.deletes is not DeleteKind.POSITIONAL:
+        if mode_of(rule).is_log or rule.deletes is not DeleteKind.POSITIONAL:
             return None
         if rule.lookup is not Lookup.INDEX and not always:
             return None

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from cdc.collapse import mode_of
 from cdc.commit import IcebergTable, read_ledger, set_properties
-from cdc.config import ApplyMode, ResolvedRule
+from cdc.config import ResolvedRule
 from cdc.model import Cutoff, PartitionMark, SourceSchema, SourceTable, TargetId, WrittenFile
 from cdc.runtime.tables.data_files import DataFiles
 from cdc.runtime.tables.table_views import view_of
@@ -105,24 +106,21 @@ class MirroredTable:
 
 def keys_moving(mirrored: MirroredTable) -> bool:
     """Say whether changes of one key may still come through two partitions."""
-    is_log = mirrored.rule.mode is ApplyMode.APPEND
+    is_log = mode_of(mirrored.rule).is_log
     return not is_log and mirrored.state.lanes.keys_moving(mirrored.marks)
 
 
 def replacement(mirrored: MirroredTable) -> Cutoff | None:
     """Tell where another table took the name of the source's, if rows from before may be left."""
-    if mirrored.rule.mode is ApplyMode.APPEND:
+    if mode_of(mirrored.rule).is_log:
         return None
     return cutoffs.replacement(mirrored.ledger, mirrored.state.source.replaced)
 
 
 def rewind(mirrored: MirroredTable, found: Sequence[Cutoff]) -> dict[int, PartitionMark]:
-    """Find where to read partitions again that are ahead of cutoffs, which are in their order.
-
-    A history asks of every cutoff which versions are newer.
-    """
+    """Find where to read partitions again that are ahead of cutoffs, which are in their order."""
     return cutoffs.rewind(
-        found[0 if mirrored.rule.mode is ApplyMode.HISTORY else -1],
+        mode_of(mirrored.rule).first_cutoff(found),
         mirrored.marks,
         past_ledgers(mirrored.topic, mirrored.table.history()),
         mirrored.first_offsets,

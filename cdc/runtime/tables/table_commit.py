@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from cdc.collapse import mode_of
 from cdc.commit import (
     IcebergCatalog,
     RowChange,
@@ -14,7 +15,6 @@ from cdc.commit import (
     set_ledger_property,
     translated,
 )
-from cdc.config import ApplyMode
 from cdc.errors import AccountError, CatalogError, CommitConflictError
 from cdc.model import Cutoff, CutoffCause, FileKind, PartitionMark, Written
 from cdc.runtime.tables.mirrored_table import MirroredTable
@@ -52,7 +52,8 @@ class TableCommit:
         if not report.account.balanced:
             raise AccountError(report.topic, str(report.account))
         ledger = self._next_ledger(mirrored, report, cutoffs)
-        if cutoffs and mirrored.rule.mode is ApplyMode.HISTORY:
+        mode = mode_of(mirrored.rule)
+        if cutoffs and mode.keeps_versions:
             self.rows.close_others(mirrored, cutoffs, report)
         surely = False
         merged = any(file.kind is FileKind.DELETED_KEYS for file in report.files)
@@ -67,15 +68,15 @@ class TableCommit:
                     mirrored.key,
                     _joined_bounds((w for _, w in report.written), mirrored.key),
                     ledger,
-                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
+                    current_only=mode.keeps_versions,
                 )
         else:
             change = RowChange(
                 files=report.files,
                 ledger=ledger,
-                key=mirrored.view.delete_key,
+                key=mode.delete_key(mirrored.key),
                 since=mirrored.table.snapshot_id,
-                truncate=bool(cutoffs) and mirrored.rule.wipes,
+                truncate=bool(cutoffs) and mode.wipes,
                 alone=alone,
             )
             surely = commit_rows(mirrored.table, change)

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from cdc.collapse import Key, after_cutoff
+from cdc.collapse import Key, after_cutoff, mode_of
 from cdc.commit import IcebergCatalog, translated
-from cdc.config import ApplyMode
 from cdc.model import MISSING, OFFSET, PARTITION, Cutoff, FileKind
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.runtime.tables.reports import TargetReports
@@ -46,8 +45,8 @@ class TableRows:
         key = [name for name in unsent.column_names if name != MISSING]
         names = sorted(pc.unique(unsent[MISSING].combine_chunks().flatten()).to_pylist())
         keys = unsent.select(key).group_by(key).aggregate([])
-        mode = mirrored.rule.mode
-        newest = {ApplyMode.APPEND: NEWEST_IN_LOG, ApplyMode.HISTORY: NEWEST_VERSION}
+        mode = mode_of(mirrored.rule)
+        newest_by = NEWEST_IN_LOG if mode.is_log else NEWEST_VERSION if mode.keeps_versions else ()
         with translated(str(mirrored.table.name)):
             return rows_of_keys(
                 self.spark,
@@ -55,8 +54,12 @@ class TableRows:
                 keys,
                 names,
                 bounds_of(keys, tuple(key)),
-                newest_by=newest.get(mode, ()),
-                only=WITH_VALUES if mode is ApplyMode.APPEND else None,
+                newest_by=NEWEST_IN_LOG
+                if mode.is_log
+                else NEWEST_VERSION
+                if mode.keeps_versions
+                else (),
+                only=WITH_VALUES if mode.is_log else None,
             )
 
     def logged(self, mirrored: MirroredTable, places: Sequence[tuple[int, int]]) -> pa.Table:
@@ -91,7 +94,7 @@ class TableRows:
                     self.spark,
                     self.catalog.sql_name(mirrored.table.name),
                     missing,
-                    current_only=mirrored.rule.mode is ApplyMode.HISTORY,
+                    current_only=mode_of(mirrored.rule).keeps_versions,
                 )
             logger.info("filled columns=%s table=%s", ",".join(missing), mirrored.table.name)
         mirrored.reopen()
