@@ -54,11 +54,7 @@ class TableRows:
                 keys,
                 names,
                 bounds_of(keys, tuple(key)),
-                newest_by=NEWEST_IN_LOG
-                if mode.is_log
-                else NEWEST_VERSION
-                if mode.keeps_versions
-                else (),
+                newest_by=newest_by,
                 only=WITH_VALUES if mode.is_log else None,
             )
 
