@@ -9,6 +9,7 @@ from cdc.config.partitioning import partition_fields
 from cdc.errors import ExcludedColumnError, ForeignTableError
 from cdc.schema import check_mode, check_partition
 from cdc.state.names import MIRROR_PROPERTY, TOPIC_PROPERTY
+from cdc.state.version import migrate
 
 
 def check_adoptable(
@@ -29,6 +30,7 @@ def check_adoptable(
 
     Raises:
         ForeignTableError: Somebody else made it, or it belongs to another topic.
+        UnknownStateVersionError: A newer version of the program wrote it.
         OtherModeError: It was made for another mode.
         ExcludedColumnError: It has columns that the rule leaves out.
         PartitionError: It cannot be partitioned as the rule says.
@@ -39,6 +41,7 @@ def check_adoptable(
     if found != owner:
         reason = f"it belongs to topic {found[1]} of the mirror {found[0]}"
         raise ForeignTableError(table, reason)
+    migrate(properties, schema, table)  # nothing is written where that leads nowhere
     check_mode(schema, rule, table)
     excluded = tuple(column.name for column in schema.fields if column.name in rule.exclude)
     if excluded:  # they would be mirrored on
