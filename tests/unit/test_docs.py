@@ -1,8 +1,10 @@
 """The pages hold what the code says, their examples are right, and their links lead somewhere."""
 
+import ast
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,9 @@ PAGES = sorted(
     ]
 )
 START, END = "<!-- options -->", "<!-- /options -->"
+# What a quote leaves out, and what a template or a log line fills in.
+ANYTHING = "…"
+FIELDS = re.compile(r"\{[^{}]*\}|%[sdr]")
 SMALLEST = {
     "source": '[source]\nconnector = "postgres"\ntopics = ["shop.public.*"]\n',
     "kafka": '[kafka]\n"bootstrap.servers" = "localhost:9092"\n',
@@ -118,3 +123,70 @@ def test_every_page_can_be_reached_from_readme() -> None:
 
 def test_the_page_of_a_tables_state_is_what_the_code_prints() -> None:
     assert text_of(ROOT / "docs" / "table-state.md") == state_page()
+
+
+def said_in(source: str) -> Iterator[str]:
+    """Give the texts of a module, but no docstrings; what is filled in is left open."""
+    tree = ast.parse(source)
+    silent: set[ast.AST] = {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            silent.update(node.values)
+            parts = (p.value if isinstance(p, ast.Constant) else ANYTHING for p in node.values)
+            yield FIELDS.sub(ANYTHING, "".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in silent:
+            yield FIELDS.sub(ANYTHING, node.value)
+
+
+def quoted_on(page: str) -> list[str]:
+    """List the errors and log lines that a page quotes: first in a row of a table, or cut short."""
+    found = []
+    for line in page.splitlines():
+        if line.startswith("|"):
+            found += re.findall(r"`([^`]+)`", line.split("|")[1])
+        elif not line.startswith("    "):
+            found += re.findall(r"`([^`]*…[^`]*)`", line)
+    return found
+
+
+def is_said(quote: str, texts: list[str]) -> bool:
+    """Say whether a text has all of a quote, in its order, and begins with it unless it is cut."""
+    parts = [re.escape(part) for part in quote.split(ANYTHING)]
+    pattern = re.compile(".*".join(parts), re.DOTALL)
+    return any(pattern.match(text) for text in texts)
+
+
+def test_the_errors_and_log_lines_that_are_quoted_are_those_of_the_code() -> None:
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "cdc").rglob("*.py")]
+    texts = [text for source in sources for text in said_in(source)]
+    quotes = quoted_on(text_of(ROOT / "docs" / "operations.md"))
+
+    assert len(quotes) > 60
+    assert [quote for quote in quotes if not is_said(quote, texts)] == []
+
+
+def test_a_quote_of_an_old_text_would_be_found() -> None:
+    source = """
+class NoKeyError:
+    "It has no friends."
+    text = "{table} has no primary key. " f"Choose {KEY}."
+logger.info("dropped table=%s", name)
+"""
+    page = """
+| `… has no primary key. Choose …` | `no quote` |
+| `… has no key. Choose …`, `Choose …`, `dropped table=…` |
+`… has no friends` `no quote` `dropped …`
+"""
+    texts = list(said_in(source))
+
+    said = {quote: is_said(quote, texts) for quote in quoted_on(page)}
+
+    assert [quote for quote, right in said.items() if not right] == [
+        "… has no key. Choose …",
+        "Choose …",
+        "… has no friends",
+    ]
