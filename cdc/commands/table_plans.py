@@ -267,9 +267,7 @@ class TablePlanner:
         decisions = RenameDecisions(self._config, views, lookups, self._source.tables.found)
         others = [other.source for t, other in self._arrivals.items() if t != topic]
         former = decisions.decide(arrival, others)
-        renames = decisions.renames(
-            former, arrival, self._name, lambda n: self._load(n) is not None
-        )
+        renames = decisions.renames(former, arrival, self._name, self._is_taken)
         return next((rename for rename in renames if rename.new == name), None)
 
     def _is_taken(self, name: TableName) -> bool:

@@ -83,7 +83,7 @@ NAMES: Final = (
         STATE_VERSION_PROPERTY,
         Holder.TABLE,
         "The version of all that this page lists. A mirror that finds an older one brings it up to "
-        "date; it leaves a newer one alone.",
+        "date; a table with a newer one is parked.",
     ),
     Name(MIRROR_PROPERTY, Holder.TABLE, "The mirror that made the table: `name` in its config."),
     Name(TOPIC_PROPERTY, Holder.TABLE, "The topic that the table mirrors."),
