@@ -185,8 +185,9 @@ class TablePlanner:
 
     def _look_at(self, topic: str, source: SourceTable) -> None:
         """Look at those tables of a topic that exist, also under names that they had before."""
-        renamed_from = self._rule(source).renamed_from
-        for origin in (source, *([former_source(source, renamed_from)] if renamed_from else ())):
+        rule = self._rule(source)
+        told = [former_source(source, rule.renamed_from)] if rule.renamed_from else []
+        for origin in (source, *told):
             for rule in self._rules(origin):
                 name = self._name(rule, origin)
                 table = self._load(name)
@@ -201,8 +202,10 @@ class TablePlanner:
         ends = {p: place.next for (name, p), place in ranges.items() if name == topic}
         left = self._left.get(topic)
         if without_table and left_topic_action(left, ends) is None:
-            renamed_from = self._rule(source).renamed_from
-            self._arrivals[topic] = Arrival(topic, source, renamed_from, first, left is not None)
+            rule = self._rule(source)
+            self._arrivals[topic] = Arrival(
+                topic, source, rule.renamed_from, first, left is not None
+            )
 
     def _rule(self, source: SourceTable) -> ResolvedRule:
         return self._config.tables.rule_for(source.schema, source.table)

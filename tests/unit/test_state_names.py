@@ -16,7 +16,7 @@ from tests.unit.test_architecture import ROOT, module_name, sources
 HOMES = {"cdc.model.names", "cdc.state.names"}
 # Where something else than a table's property or column has such a name: a column of an index's
 # input, a field of a partition spec that would have the name of a column, and parts of a query.
-OTHERS = {"cdc.collapse.keys", "cdc.commit.partition_spec", "cdc.observe.postgres_rows"}
+OTHERS = {"cdc.collapse.keys", "cdc.commit.partition_spec", "cdc.demo.postgres_rows"}
 NAME = re.compile(r"_mirror_\w+")
 
 PROPERTIES = {

@@ -137,8 +137,8 @@ class SourceTablesFollower:
             self._arrived |= any(self._dropped.is_new(table) for table in self._tables.active)
 
     def _renamed_from(self, source: SourceTable) -> str:
-        rules = self._context.config.tables
-        return rules.rule_for(source.schema, source.table).renamed_from
+        rule = self._context.config.tables.rule_for(source.schema, source.table)
+        return rule.renamed_from
 
     def _arrival(self, topic: str, first: FirstRecord) -> Arrival:
         source = first.news.table
