@@ -188,14 +188,14 @@ class TablePlanner:
         rule = self._rule(source)
         told = [former_source(source, rule.renamed_from)] if rule.renamed_from else []
         for origin in (source, *told):
-            for rule in self._rules(origin):
-                name = self._name(rule, origin)
+            for target in self._rules(origin):
+                name = self._name(target, origin)
                 table = self._load(name)
                 owner = table.properties.get(TOPIC_PROPERTY) if table is not None else None
                 is_ours = (owner == topic) == (origin is source)
                 if table is not None and owner is not None and is_ours:
                     with suppress(MirrorError):
-                        self._views[name] = view_without_spark(table, owner, origin, rule)
+                        self._views[name] = view_without_spark(table, owner, origin, target)
 
     def _note_arrival(self, topic: str, source: SourceTable, first: int, ranges: Ranges) -> None:
         without_table = all(view.topic != topic for view in self._views.values())
