@@ -315,7 +315,7 @@ def test_a_table_that_was_made_again_unseen_is_parked_until_somebody_decides(sho
     ignoring = '[tables.defaults]\nschema_policies = { drop_table = "ignore" }'
     assert shop.run(ignoring).exit_code == 0
 
-    assert "made again" in parked
+    assert "created again at the source" in parked
     assert [row["v"] for row in kept] == ["one", "two", "three"]
     assert [row["v"] for row in shop.rows("orders")] == ["eins", "two", "three"]
     assert shop.run().exit_code == 0
