@@ -235,23 +235,28 @@ def test_the_catalog_tells_comments(decisions: ColumnDecisions) -> None:
     assert action.texts == ("ALTER COLUMN name COMMENT 'it''s one'",)
 
 
-def test_the_mirrors_own_and_excluded_columns_are_nobodys_new_name(
-    decisions: ColumnDecisions,
-) -> None:
-    rule = ResolvedRule(on_delete=OnDelete.SOFT, exclude=("secret",))
+def test_the_mirrors_own_columns_have_not_gone(decisions: ColumnDecisions) -> None:
+    rule = ResolvedRule(on_delete=OnDelete.SOFT)
     schema = Schema(*SCHEMA.fields, NestedField(3, "_mirror_deleted", BooleanType()))
     view = a_view(rule=rule, schema=schema, state={"identities": {"id": 1, "name": 2}})
 
-    # `name` became `secret`, which is not mirrored: for the table it is gone.
-    action = decisions.alter(
-        view,
-        a_schema("id", "secret", "note"),
-        newest=True,
-        facts=facts(id=1, secret=5, note=3),
-    )
+    action = decisions.alter(view, a_schema("id", "note"), newest=True, facts=facts(id=1, note=3))
 
     assert action is not None
     assert action.texts == ("ADD COLUMN note string AFTER id", "DROP COLUMN name")
+
+
+def test_a_column_that_is_excluded_is_no_other_ones_new_name(decisions: ColumnDecisions) -> None:
+    rule = ResolvedRule(exclude=("secret",))
+    view = a_view(rule=rule, state={"identities": {"id": 1, "name": 2}})
+
+    # `name` is `last` by now; in between it was what the catalog does not have any more.
+    action = decisions.alter(
+        view, a_schema("id", "title", "secret"), newest=True, facts=facts(id=1, last=2)
+    )
+
+    assert action is not None
+    assert action.texts == ("RENAME COLUMN name TO title",)
 
 
 def test_where_the_table_has_room_alter_says_nothing(decisions: ColumnDecisions) -> None:
