@@ -150,11 +150,12 @@ class TablePlanner:
             yield TablePlan(sample.topic, "", action_text([left]))
             return
         newest = self._newest(sample, news, latest)
+        schemaless = any(schemas_in(record) is None for record in (latest or [sample]))
         for rule in self._rules(news.table):
             name = self._name(rule, news.table)
             plan = _plan_of(sample.topic, name, rule, total)
             try:
-                yield self._planned(plan, name, rule, news, ranges, newest)
+                yield self._planned(plan, name, rule, news, ranges, newest, schemaless)
             except MirrorError as error:
                 yield replace(plan, action=action_text([Park(error)]), ok=False)
 
@@ -218,6 +219,7 @@ class TablePlanner:
         news: Unplanned,
         ranges: Mapping[int, OffsetRange],
         newest: tuple[SourceSchema, SchemaPlace] | None,
+        schemaless: bool,
     ) -> TablePlan:
         assert news.table is not None
         if name in self._taken:
@@ -241,7 +243,10 @@ class TablePlanner:
         check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
         view = view_without_spark(existing, plan.topic, news.table, rule)
         actions = [*self._source_actions(view), *self._column_actions(view, news, newest)]
-        return replace(plan, action=action_text(actions), waiting=_behind(view, ranges))
+        waiting = _behind(view, ranges)
+        if schemaless and waiting:
+            self._columns.expect_clear_types(view)
+        return replace(plan, action=action_text(actions), waiting=waiting)
 
     def _source_actions(self, view: TableView) -> list[Action]:
         action = source_action(view, self._source.tables.lookup_of(view))

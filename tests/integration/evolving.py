@@ -38,7 +38,7 @@ from tests.integration.column_changes import (
     Outcome,
 )
 from tests.integration.databases import SOURCES, BinlogSource, PostgresSource
-from tests.integration.planned_actions import as_checked
+from tests.integration.planned_actions import Differences, compared_with_check
 from tests.integration.stack import Stack
 
 FORMATS = ("json", "avro", "bare")
@@ -116,6 +116,8 @@ class EvolvingDatabase:
         self._readers["avro"].name = f"{self._source.name}a"
         self._readers["bare"].name = f"{self._source.name}n"
         self.parked = Parked()
+        # What the last run did otherwise than `check` had said.
+        self.differences: Differences = {}
 
     @property
     def schema(self) -> str:
@@ -187,7 +189,7 @@ class EvolvingDatabase:
                 self.change("live")
                 wait_for_rows(catalog, [(self.server(f), LAST) for f in FORMATS], 1)
             self.change("down")
-            with as_checked(config):
+            with compared_with_check(config) as self.differences:
                 return Mirror(spark, config, threading.Event()).run(once=True)
 
     @contextmanager

@@ -23,7 +23,7 @@ from cdc.runtime.stream.mirror import Mirror
 from tests.conftest import Configure, OpenSource
 from tests.integration.databases import PostgresSource, Source
 from tests.integration.dying import RENAME_STEPS
-from tests.integration.planned_actions import as_checked
+from tests.integration.planned_actions import compared_with_check
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CONNECTORS = ["postgres", "mariadb"]
@@ -73,8 +73,10 @@ class Shop:
 
     def run(self, more: str = "", *, url: bool = True) -> RunSummary:
         config = self.config(more, url=url)
-        with as_checked(config):
-            return Mirror(self.spark, config, threading.Event()).run(once=True)
+        with compared_with_check(config) as differences:
+            summary = Mirror(self.spark, config, threading.Event()).run(once=True)
+        assert differences == {}
+        return summary
 
     @contextmanager
     def running(self, more: str = "") -> Iterator[None]:

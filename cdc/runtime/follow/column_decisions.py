@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 
 from cdc.decode import column_mapping
 from cdc.dialect import ColumnFacts, Dialect
-from cdc.errors import SchemaChangeError
+from cdc.errors import SchemaChangeError, UnclearTypeError
 from cdc.model import RESERVED, SchemaPlace, SourceSchema
 from cdc.runtime.follow.actions import Alter
 from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.schema import DAY, Decision, decide, difference, fitted, mirror_columns
 from cdc.state.column_identities import Renames, catalog_renames
+from cdc.state.column_types import unclear_types
 from cdc.state.schema_log import since
 from cdc.state.table_view import TableView
 
@@ -70,6 +71,18 @@ class ColumnDecisions:
         facts = self._catalog.facts(view.source)
         action = self.alter(view, schema, newest=newest, facts=facts)
         return ColumnDecision(schema, newest, facts, action, has_room=False)
+
+    def expect_clear_types(self, view: TableView) -> None:
+        """See that records without schemas are read in types that nobody can mistake.
+
+        Raises:
+            UnclearTypeError: Nobody can tell in which type they are written.
+        """
+        known = self._catalog.of(view.topic, view.schema, view.state.types)
+        excluded = view.rule.exclude
+        unclear = unclear_types({name: t for name, t in known.items() if name not in excluded})
+        if unclear:
+            raise UnclearTypeError(str(view.source), unclear)
 
     def has_room(self, view: TableView, schema: SourceSchema, *, newest: bool = True) -> bool:
         """Say whether a table need not change for a schema, as far as its messages tell."""

@@ -10,7 +10,7 @@ from cdc.collapse import mode_of
 from cdc.commit import alter
 from cdc.config import ChangeKind
 from cdc.decode import DecodePlan, ValueRules, default_text
-from cdc.errors import LackingKeyError, MirrorError, UnclearTypeError
+from cdc.errors import LackingKeyError, MirrorError
 from cdc.model import SchemaPlace, SourceSchema, SourceType
 from cdc.model.column_steps import ColumnStep, StepKind
 from cdc.runtime.follow.actions import Alter
@@ -20,7 +20,7 @@ from cdc.runtime.follow.context import MirrorContext
 from cdc.runtime.tables.mirrored_table import MirroredTable
 from cdc.schema import ColumnChange, arrow_type, mirror_columns
 from cdc.state.column_identities import joined_identities
-from cdc.state.column_types import TypeMemory, remembered, unclear_types
+from cdc.state.column_types import TypeMemory, remembered
 from cdc.state.table_state import TableState
 
 logger = logging.getLogger(__name__)
@@ -91,12 +91,7 @@ class ColumnFollower:
         Raises:
             UnclearTypeError: Nobody can tell in which type they are written.
         """
-        view = mirrored.view
-        known = self._catalog.of(view.topic, view.schema, view.state.types)
-        excluded = view.rule.exclude
-        unclear = unclear_types({name: t for name, t in known.items() if name not in excluded})
-        if unclear:
-            raise UnclearTypeError(str(view.source), unclear)
+        self._decisions.expect_clear_types(mirrored.view)
 
     def _make_ready(
         self, mirrored: MirroredTable, schema: SourceSchema, action: Alter, settle: Settle
