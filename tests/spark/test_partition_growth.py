@@ -96,6 +96,7 @@ def test_another_topics_records_are_not_brought_into_the_task_of_one_whose_keys_
             for n in range(4)
         ),
     )
+    bench.note_partitions(table.topic, {0: 3})
     bench.note_partitions(table.topic, {0: 5, 1: 3})
     bench.note_partitions(other.topic, {0: 2, 1: 2})
     messages = [
