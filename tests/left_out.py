@@ -45,7 +45,7 @@ FULL = {
         "what the catalog no longer has, it no longer has in both databases"
     ),
     r"tests/integration/test_two_mirrors\.py::test_two_mirrors_never_have": (
-        "six runs; each refusal is in tests/spark/test_shared_folder.py and test_second_mirror.py"
+        "four runs; each refusal is in tests/spark/test_shared_folder.py and test_second_mirror.py"
     ),
     r"tests/spark/test_evolution\.py::(?!.*_keys?_).*\[(.*-)?equality": (
         "columns are followed before rows are replaced, and no key is among them"
