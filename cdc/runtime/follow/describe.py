@@ -49,9 +49,10 @@ def describe(
     news = _describe(record, DecodePlan(record.topic, dialect, wire))
     if catalog is None or news.table is None:
         return news
-    if not catalog.learn(record.topic, news.table, news.schemas):
-        return news
+    catalog.learn(record.topic, news.table, news.schemas)
     columns = catalog.of(record.topic)
+    if not columns:
+        return news
     return _describe(record, DecodePlan(record.topic, dialect, wire, columns=columns))
 
 
