@@ -149,13 +149,11 @@ class TablePlanner:
         if left is not None:
             yield TablePlan(sample.topic, "", action_text([left]))
             return
-        newest = self._newest(sample, news, latest)
-        schemaless = any(schemas_in(record) is None for record in (latest or [sample]))
         for rule in self._rules(news.table):
             name = self._name(rule, news.table)
             plan = _plan_of(sample.topic, name, rule, total)
             try:
-                yield self._planned(plan, name, rule, news, ranges, newest, schemaless)
+                yield self._planned(plan, name, rule, news, ranges, (sample, latest))
             except MirrorError as error:
                 yield replace(plan, action=action_text([Park(error)]), ok=False)
 
@@ -218,8 +216,7 @@ class TablePlanner:
         rule: ResolvedRule,
         news: Unplanned,
         ranges: Mapping[int, OffsetRange],
-        newest: tuple[SourceSchema, SchemaPlace] | None,
-        schemaless: bool,
+        records: tuple[Record, Sequence[Record]],
     ) -> TablePlan:
         assert news.table is not None
         if name in self._taken:
@@ -242,27 +239,30 @@ class TablePlanner:
         owner = self._config.name, plan.topic
         check_adoptable(plan.table, existing.properties, existing.schema(), rule, owner)
         view = view_without_spark(existing, plan.topic, news.table, rule)
-        actions = [*self._source_actions(view), *self._column_actions(view, news, newest)]
-        waiting = _behind(view, ranges)
-        if schemaless and waiting:
-            self._columns.expect_clear_types(view)
-        return replace(plan, action=action_text(actions), waiting=waiting)
+        actions = [*self._source_actions(view), *self._column_actions(view, *records)]
+        return replace(plan, action=action_text(actions), waiting=_behind(view, ranges))
 
     def _source_actions(self, view: TableView) -> list[Action]:
         action = source_action(view, self._source.tables.lookup_of(view))
         return [] if action is None else [action]
 
     def _column_actions(
-        self, view: TableView, news: Unplanned, newest: tuple[SourceSchema, SchemaPlace] | None
+        self, view: TableView, sample: Record, latest: Sequence[Record]
     ) -> list[Action]:
-        schema, place = newest or (news.schemas[0], news.places[news.schemas[0]])
+        """Decide about columns from the last records that the table does not have yet."""
+        waiting = _of_each_schema(record for record in latest if _is_waiting(record, view))
+        newest = self._newest(waiting if latest else [sample], view)
+        if newest is None:
+            return []
         try:
-            action = self._columns.decide(view, schema, place).action
+            action = self._columns.decide(view, *newest).action
         except SchemaChangeError:
             # A key from the messages may be one that an old record has; the config's counts now.
-            if view.rule.key or newest is not None:
+            if view.rule.key or latest:
                 raise
             return []
+        if any(schemas_in(record) is None for record in waiting):
+            self._columns.expect_clear_types(view)
         return [] if action is None else [action]
 
     def _renamed(self, topic: str, name: TableName) -> Rename | None:
@@ -282,18 +282,14 @@ class TablePlanner:
         return self._load(name) is not None
 
     def _newest(
-        self, sample: Record, news: Unplanned, latest: Sequence[Record]
+        self, records: Iterable[Record], view: TableView
     ) -> tuple[SourceSchema, SchemaPlace] | None:
         """Give the schema that the source had last, and where it was met."""
-        known = schemas_in(sample)
-        if latest and known is not None and all(schemas_in(record) == known for record in latest):
-            # As for most: to read every record takes long.
-            return news.schemas[0], news.places[news.schemas[0]]
         found: dict[SourceSchema, SchemaPlace] = {}
-        for record in latest:
+        for record in records:
             with suppress(MirrorError):  # a bad record among good ones is for the quarantine
-                news = describe(record, self._dialect, self._wire, self._source.columns)
-                found |= news.places
+                columns = self._source.columns
+                found |= describe(record, self._dialect, self._wire, columns, view).places
         return max(found.items(), key=lambda pair: pair[1].position, default=None)
 
     def _check_folder(self, name: TableName, table: Table | None) -> None:
@@ -359,3 +355,16 @@ def _behind(view: TableView, ranges: Mapping[int, OffsetRange]) -> int:
         place.next - (marks[partition].next_offset if partition in marks else place.first)
         for partition, place in ranges.items()
     )
+
+
+def _is_waiting(record: Record, view: TableView) -> bool:
+    mark = view.marks.get(record.partition)
+    return mark is None or record.offset >= mark.next_offset
+
+
+def _of_each_schema(records: Iterable[Record]) -> list[Record]:
+    """Give the last record of each schema: to read every one takes long, and they tell the same."""
+    found: dict[object, Record] = {}
+    for number, record in enumerate(sorted(records, key=lambda record: record.time)):
+        found[schemas_in(record) or number] = record
+    return [*found.values()]

@@ -9,6 +9,7 @@ from cdc.errors import NotDebeziumError
 from cdc.model import Unplanned
 from cdc.runtime.follow.source_catalog import CatalogColumns
 from cdc.source.topics import Record
+from cdc.state.table_view import TableView
 
 
 def wire_of(config: MirrorConfig) -> Wire:
@@ -36,11 +37,16 @@ def _schema_in(message: bytes) -> bytes | None:
 
 
 def describe(
-    record: Record, dialect: Dialect, wire: Wire, catalog: CatalogColumns | None = None
+    record: Record,
+    dialect: Dialect,
+    wire: Wire,
+    catalog: CatalogColumns | None = None,
+    view: TableView | None = None,
 ) -> Unplanned:
     """Read from one record which table it belongs to and what its columns are.
 
-    Where the record does not say the columns' types, they are looked up.
+    Where the record does not say the columns' types, they are looked up: in the source's catalog,
+    and in the mirrored table, if there is one.
 
     Raises:
         NotDebeziumError: The record is not a Debezium change.
@@ -50,8 +56,9 @@ def describe(
     if catalog is None or news.table is None:
         return news
     catalog.learn(record.topic, news.table, news.schemas)
-    columns = catalog.of(record.topic)
-    if not columns:
+    known = () if view is None else (view.schema, view.state.types)
+    columns = catalog.of(record.topic, *known)
+    if not columns or not any(schema.inferred for schema in news.schemas):
         return news
     return _describe(record, DecodePlan(record.topic, dialect, wire, columns=columns))
 
