@@ -28,15 +28,6 @@ CATALOG = "shop"
 MOST_PASSES = 3
 
 
-class TopicBench(Bench):
-    """Batches whose records have headers."""
-
-    headers: Mapping[tuple[str, int, int], Sent]
-
-    def _old_key(self, topic: str, partition: int, offset: int) -> bytes | None:
-        return dict(self.headers[topic, partition, offset].headers).get(OLD_KEY)
-
-
 class DatabaseMirror:
     """A mirror of all cases' tables in the ways of one column."""
 
@@ -60,7 +51,7 @@ class DatabaseMirror:
         self._partitions: dict[str, int] = {}  # how many, by topic
         self._catalog = IcebergCatalog(spark, CATALOG)
         self._stopped: dict[str, str] = {}  # why, by table
-        self._bench = TopicBench(spark, self._config(), CATALOG)
+        self._bench = Bench(spark, self._config(), CATALOG)
         self._killed = False  # it starts again when it is given something to read
 
     def apply(self, records: Sequence[Sent]) -> None:
@@ -68,7 +59,7 @@ class DatabaseMirror:
             self._restart()
         new = {(record.topic, record.partition, record.offset): record for record in records}
         for attempt in range(MOST_PASSES):
-            self._bench.headers = self._log | new
+            self._bench.log.headers = _old_keys(self._log | new)
             self._bench.topic = [record for place, record in self._log.items() if place not in new]
             try:
                 self._bench.apply(*records)
@@ -134,7 +125,7 @@ class DatabaseMirror:
     def _restart(self) -> None:
         """Do what a new process does: open the tables of all topics, then go on."""
         self._killed = False
-        self._bench = TopicBench(self._spark, self._config(), CATALOG)
+        self._bench = Bench(self._spark, self._config(), CATALOG)
         dialect = DIALECTS[self._config().source.connector]
         firsts = {record.topic: record for record in reversed(self._log.values())}
         for topic, first in firsts.items():
@@ -184,3 +175,9 @@ def _whole(name: str, value: Any) -> Any:
     if not name.startswith(OWN) or not isinstance(value, datetime):
         return value
     return (value - EPOCH) / timedelta(milliseconds=1)
+
+
+def _old_keys(records: Mapping[tuple[str, int, int], Sent]) -> dict[tuple[str, int, int], bytes]:
+    """Give the keys that rows had before, as the headers of records say them."""
+    headers = {place: dict(record.headers) for place, record in records.items()}
+    return {place: found[OLD_KEY] for place, found in headers.items() if OLD_KEY in found}

@@ -28,7 +28,7 @@ STEPS = {
 }
 # Where each step has one death and none has two: what is before a step is after the one before it.
 BETWEEN_STEPS = (
-    ("after", "1 plan"),
+    ("after", "1 begin"),
     ("after", "2 write"),
     ("before", "4 commit"),
     ("after", "4 commit of one table"),

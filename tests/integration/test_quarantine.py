@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,8 @@ def rows(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="module")
 def shop(stack: Stack, rows: int) -> Iterator[PostgresSource]:
     """A table of which every hundredth row has a time that no timestamp can be, and a small one."""
-    source = PostgresSource(stack, f"quarantined{rows}")
+    # The fixture is made anew for a test that does not say how many rows: never the same database.
+    source = PostgresSource(stack, f"quarantined{time.time_ns() % 10**9}")
     source.execute(
         "CREATE TABLE orders (id bigint PRIMARY KEY, note text, due timestamp)",
         "INSERT INTO orders SELECT g, 'n' || g, CASE WHEN g % 100 = 0 THEN timestamp 'infinity' "

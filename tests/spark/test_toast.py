@@ -105,7 +105,7 @@ def test_unchanged_value_of_a_row_whose_key_changed_is_that_of_the_old_key(
     bench.apply(insert({"id": 1, "name": "a", "big": "long 1"}, table=table, offset=0))
 
     bench.log.headers = {
-        (0, n): json.dumps({"id": old}).encode() for n, old in ((2, 1), (5, 3), (7, 4))
+        (table.topic, 0, n): json.dumps({"id": old}).encode() for n, old in ((2, 1), (5, 3), (7, 4))
     }
     progress = bench.apply(
         delete({"id": 1}, table=table, offset=1),

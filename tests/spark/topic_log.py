@@ -29,8 +29,8 @@ class MessageLog:
         self._messages = messages
         self._frame = frame
         self._first = first
-        # Headers that say which key a row had before, by partition and offset.
-        self.headers: dict[tuple[int, int], bytes] = {}
+        # Headers that say which key a row had before, by topic, partition and offset.
+        self.headers: dict[tuple[str, int, int], bytes] = {}
 
     def read(self, first: Offsets, next_: Offsets) -> DataFrame:
         wanted = [
@@ -55,7 +55,7 @@ class MessageLog:
         }
 
     def header(self, topic: str, partition: int, offset: int, name: str) -> bytes | None:
-        return self.headers.get((partition, offset))
+        return self.headers.get((topic, partition, offset))
 
     def _there(self) -> list[Message]:
         return [m for m in self._messages() if self._first is None or m.offset >= self._first]
