@@ -1,7 +1,5 @@
 """The command answers at once: no Spark is loaded for help or for a wrong config."""
 
-import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +15,8 @@ topics = ["shop.public.*"]
 [kafka]
 "bootstrap.servers" = "localhost:9"
 """
-MOST_CPU = 0.5  # seconds
+MOST_FOR_HELP = 200  # modules
+MOST_FOR_CHECK = 400
 HEAVY = {"pyspark", "pyiceberg", "confluent_kafka", "pyarrow", "numpy"}
 
 RUN = "import sys; from cdc.cli import cli; cli(sys.argv[1:], standalone_mode=False)"
@@ -30,20 +29,6 @@ def wrong(tmp_path: Path) -> str:
     path = tmp_path / "wrong.toml"
     path.write_text(WRONG)
     return str(path)
-
-
-@pytest.fixture
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which modules are compiled once, as they are where it is installed."""
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return env | {"PYTHONPYCACHEPREFIX": str(tmp_path_factory.mktemp("compiled"))}
-
-
-def cpu_seconds(arguments: list[str], env: dict[str, str]) -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", RUN, *arguments], env=env, capture_output=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def loaded(arguments: list[str]) -> set[str]:
@@ -85,11 +70,7 @@ def test_a_wrong_config_is_refused_without_spark(command: str, wrong: str) -> No
     assert loaded([command, wrong]) & HEAVY == set()
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["check"]], ids=["help", "check"])
-def test_the_answer_costs_little(
-    arguments: list[str], wrong: str, compiled: dict[str, str]
-) -> None:
-    arguments = [*arguments, *([wrong] if arguments == ["check"] else [])]
-    cpu_seconds(arguments, compiled)  # compiles
-
-    assert min(cpu_seconds(arguments, compiled) for _ in range(3)) < MOST_CPU
+def test_the_answer_loads_little(wrong: str) -> None:
+    # Modules are counted, and not seconds: these depend on what else the machine does.
+    assert len(loaded(["--help"])) < MOST_FOR_HELP
+    assert len(loaded(["check", wrong])) < MOST_FOR_CHECK
