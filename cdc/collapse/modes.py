@@ -1,5 +1,6 @@
 """What a mode makes of the changes of a batch: four objects, and nothing else asks for the mode."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,7 +33,7 @@ class Circumstances:
     replayed: bool = False  # the changes may have been applied before
 
 
-class Mode:
+class Mode(ABC):
     """What a change does to a table."""
 
     # Every change is a row, and none takes the place of another.
@@ -68,6 +69,7 @@ class Mode:
             return changes
         return with_deletes_at(changes, at.key, at.partition, at.cutoffs, current, at.survivors)
 
+    @abstractmethod
     def collapse(self, changes: pa.Table, at: Circumstances) -> CollapsedChanges:
         """Give the rows to write and the keys to delete. What is unsent stays named.
 
@@ -75,7 +77,6 @@ class Mode:
             changes: Those of one partition, or of all.
             at: What they are applied to.
         """
-        raise NotImplementedError
 
 
 class _Mirror(Mode):

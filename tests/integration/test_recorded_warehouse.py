@@ -4,7 +4,6 @@
 """
 
 import base64
-import importlib.util
 import json
 import subprocess
 import sys
@@ -35,9 +34,8 @@ RECORDS = [json.loads(line) for line in (RECORDED / "records.jsonl").read_text()
 PARKED = "recorded.typed"
 EQUALITY = "recorded.items"  # pyiceberg reads no equality deletes
 
-# What the tables of today say of their own state, and what the code that reads it is called.
+# What the tables of today say of their own state.
 STATE_VERSION = ("_mirror_state_version", "1")
-STATE_MODULE = "cdc.state.version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,10 +303,6 @@ def test_a_second_run_changes_nothing(gone_on: GoneOn) -> None:
     assert {name: table.metadata for name, table in gone_on.again.items()} == metadata
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("cdc.state") is None or importlib.util.find_spec(STATE_MODULE) is None,
-    reason="this version knows no version of a table's state",
-)
 def test_the_state_of_every_table_has_its_version(gone_on: GoneOn) -> None:
     name, version = STATE_VERSION
     versions = {table: state.properties.get(name) for table, state in gone_on.after.items()}
