@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from cdc.errors import MirrorError
 from cdc.model import PartitionMark, TableName, TargetId
 from cdc.runtime.tables.quarantine import Quarantine
-from cdc.state.left_topics import LeftTopic, left_topics_property, read_left_topics
-from cdc.state.parked import ParkedTable, parked_property, read_parked
+from cdc.state.left_topics import LeftTopic, left_topics_property
+from cdc.state.parked import ParkedTable, parked_property
 from cdc.state.source_identity import Moment
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ class ParkedNotes:
 
     def __init__(self, quarantine: Quarantine) -> None:
         self._quarantine = quarantine
-        self._saved = read_parked(quarantine.properties)
+        self._saved = quarantine.state.parked
         self._notes = {(note.topic, note.table): note for note in self._saved}
 
     def park(
@@ -82,7 +82,7 @@ class LeftTopics:
 
     def __init__(self, quarantine: Quarantine) -> None:
         self._quarantine = quarantine
-        self._topics = read_left_topics(quarantine.properties)
+        self._topics = dict(quarantine.state.left)
 
     def __contains__(self, topic: str) -> bool:
         return topic in self._topics

@@ -123,9 +123,10 @@ class Quarantine:
             )
 
     @property
-    def properties(self) -> Mapping[str, str]:
-        """What is noted; nothing before there is a quarantine."""
-        return self._table.properties if self._table is not None else {}
+    def state(self) -> MirrorState:
+        """What the mirror remembers; nothing before there is a quarantine."""
+        properties = self._table.properties if self._table is not None else {}
+        return MirrorState.read(properties, str(self.name))
 
     def note(self, properties: Mapping[str, str]) -> None:
         """Keep what concerns all tables of the mirror. Done twice, it is done once."""
